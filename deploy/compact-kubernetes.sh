@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the Spark job on Kubernetes: IMAGE has Spark of the connector's version below, topicfold[spark,kafka] and
-# deploy/compact.py in /opt/topicfold; the claim topicfold-snapshot is a ReadWriteMany volume. Spark's own image has no
-# home for Ivy to write to.
+# Runs the Spark job on Kubernetes. IMAGE must have Spark in the version of the connector below, topicfold[spark,kafka],
+# and deploy/compact.py in /opt/topicfold. The claim topicfold-snapshot is a ReadWriteMany volume. Ivy's directory is
+# set because Spark's own image has no home directory that Ivy could write to.
 set -eu
 volume=spark.kubernetes
 exec spark-submit \

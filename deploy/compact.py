@@ -1,4 +1,4 @@
-"""What `spark-submit` runs: `topicfold compact` with the options that follow."""
+"""The script for `spark-submit`: runs `topicfold compact` with the options that follow."""
 
 import sys
 

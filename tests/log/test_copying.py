@@ -112,7 +112,7 @@ async def test_partitions_that_the_log_does_not_state_are_left_out() -> None:
 
 
 async def test_a_place_with_another_number_of_partitions_is_refused() -> None:
-    with pytest.raises(WrongLog, match="there are 3 partitions where the copy is to be, and the log has 2"):
+    with pytest.raises(WrongLog, match="the place for the copy has 3 partitions, and the log has 2"):
         await copied(log_of(1), MemoryStore(3))
 
 

@@ -50,7 +50,7 @@ def test_who_may_not_write_is_told_of_what_older_brokers_want_for_it_where_that_
         for code in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
     )
     assert "IdempotentWrite" not in newer.hint
-    assert older.hint == f"{newer.hint}; before Kafka 2.8 --operation IdempotentWrite --cluster, too"
+    assert older.hint == f"{newer.hint}; before Kafka 2.8 also --operation IdempotentWrite --cluster"
 
 
 def test_who_is_not_let_in_is_told_of_no_right() -> None:

@@ -262,7 +262,7 @@ async def test_a_file_with_two_names_is_refused_for_each_would_have_its_own_writ
     await log.close()
     path.with_name("other.db").hardlink_to(path)
     for each in (path, path.with_name("other.db")):
-        with pytest.raises(BadSetting, match="has another name, too"):
+        with pytest.raises(BadSetting, match="has another name too"):
             await SqliteLog.open(each)
     path.with_name("other.db").unlink()
     await (await SqliteLog.open(path)).close()

@@ -105,7 +105,7 @@ async def test_no_empty_log_takes_the_place_of_a_lost_file_and_its_newest_commit
     moved(path)
     await following.faulted()
     await log.close()
-    with pytest.raises(WrongLog, match=r"log.db is gone, and log.db-wal, which has its newest changes, is there"):
+    with pytest.raises(WrongLog, match=r"log.db is gone, but log.db-wal, which has its newest changes, is there"):
         await SqliteLog.open(path, partitions=3)
     moved_back(path)
     again = await SqliteLog.open(path)

@@ -119,7 +119,7 @@ def test_a_copy_with_newest_changes_beside_it_is_left_as_it_is(path: Path) -> No
         each.write_bytes(content)
     with pytest.raises(WrongLog, match="lies beside") as refused:
         renew(path, NEW)
-    assert refused.value.hint.startswith("Remove it if it is of the file that was there before")
+    assert refused.value.hint.startswith("If it belongs to the file that was there before, remove it")
     assert {each: each.read_bytes() for each in kept} == kept
     assert records(path)[1][1:] == [b"first", b"second", b"third"]
     renew(path, NEW)

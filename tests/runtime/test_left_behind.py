@@ -126,7 +126,7 @@ async def test_without_a_snapshot_it_is_not_ready_and_says_what_to_do(store: Mem
         position = sleeper.engine.states[0].position
         assert not sleeper.engine.readiness.is_ready(0)
         reason = sleeper.engine.readiness.reason(0)
-        assert f"begins at offset {floor}: what lay from {position} on was trimmed" in reason
+        assert f"begins at offset {floor}: the records from {position} on were trimmed" in reason
         assert "--snapshot DIR" in reason
         with pytest.raises((asyncio.TimeoutError, TimeoutError)):
             await asyncio.wait_for(sleeper.engine.left_behind.wait(), 0.01)

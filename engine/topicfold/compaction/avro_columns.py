@@ -1,7 +1,7 @@
-"""Avro by the thousand: the shapes that nearly all payloads and audit trails have, read a column at a time.
+"""Avro in bulk: payloads and audit trails of the common shapes, read a column at a time.
 
-Whatever has another shape (policies, partitions above 8,191, blocks that our writer never makes, damage) is left to
-`log.payload` and `log.codec`, record by record; so both always say the same, and only the time differs.
+Anything of another shape (policies, partitions above 8,191, blocks that our writer never makes, damage) is left to
+`log.payload` and `log.codec`, record by record. Both ways give the same result; only the speed differs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LONG_BYTES = 10
 
 
 class Cursor:
-    """Reads on in many data at once. `is_regular` falls where one is not of the expected shape."""
+    """Reads many Avro values in parallel, one per row. `is_regular` turns false where one has an unexpected shape."""
 
     def __init__(self, spans: Spans) -> None:
         self.data: Bytes = spans.data
@@ -70,11 +70,14 @@ class Cursor:
         self._move(np.arange(len(self.at)), self.at + 1)
 
     def finish(self) -> None:
-        """Have only those regular that were read to their end, exactly."""
+        """Keep a row regular only if it was read exactly to its end."""
         self.is_regular &= self.at == self.ends
 
     def entries(self, texts: int) -> tuple[Numbers, list[Spans]]:
-        """Read a map or an array of `texts` texts an entry; return how many entries, and each text of all of them."""
+        """Read a map or an array whose entries consist of `texts` texts each.
+
+        Returns how many entries each row has; and, for each of the `texts` places, that text of all entries.
+        """
         counts, firsts, total = self._counts()
         starts, lengths = (np.zeros((texts, total), dtype=np.int64) for _ in range(2))
         for turn, rows in self._turns(counts):
@@ -84,7 +87,10 @@ class Cursor:
         return counts, [Spans(self.data, starts[text], lengths[text]) for text in range(texts)]
 
     def pairs(self) -> tuple[Numbers, Spans]:
-        """Read a map of texts; return how many entries, and all of them, each with the lengths of key and value."""
+        """Read a map of texts; return how many entries each row has, and all entries as raw bytes.
+
+        The bytes of an entry are its key and value, each with its length before it.
+        """
         counts, firsts, total = self._counts()
         starts, lengths = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
         for turn, rows in self._turns(counts):
@@ -95,9 +101,9 @@ class Cursor:
         return counts, Spans(self.data, starts, lengths)
 
     def _counts(self) -> tuple[Numbers, Numbers, int]:
-        """Read how many entries follow in each row; return that, where among all of them each row's begin, and all.
+        """Read how many entries follow in each row; return the counts, where each row's entries begin, and the total.
 
-        More than there are bytes left are none: nobody makes room for them.
+        A count above the number of bytes left counts as 0, and its row as irregular: no memory is allocated for it.
         """
         counts = self.number(np.arange(len(self.at)))
         self.is_regular &= (counts >= 0) & (counts <= self.ends - self.at)
@@ -107,7 +113,7 @@ class Cursor:
     def _turns(self, counts: Numbers) -> Iterator[tuple[int, Numbers]]:
         """Yield the rows that have a first entry, a second one, and so on; then read what closes the entries.
 
-        Of a row that turns out irregular half way, the rest is not read.
+        The rest of a row that turns out to be irregular is not read.
         """
         has_some = np.flatnonzero(counts > 0)
         rows, turn = has_some, 0
@@ -119,7 +125,7 @@ class Cursor:
         self._move(has_some, self.at[has_some] + 1)
 
     def _move(self, rows: Numbers, at: Numbers) -> None:
-        """Move on; beyond the end of its datum nothing is regular, and nothing is read further."""
+        """Move these rows on to `at`; a row that would pass its end becomes irregular and stays at the end."""
         ends = self.ends[rows]
         beyond = at > ends
         if beyond.any():
@@ -130,9 +136,9 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """A map of texts in each row: how many entries, and of each entry the numbers of its key and value in the lists.
+    """A map of texts in each row: how many entries it has, and for each entry the indices of its key and value.
 
-    Where `is_plain` is false, keys come twice or out of order, or a text is none.
+    Where `is_plain` is false, keys are repeated or out of order, or some bytes are not UTF-8.
     """
 
     counts: Numbers
@@ -151,7 +157,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class PlainTopics:
-    """Payloads of schema 1 without a Kafka name. Rows that are not `is_plain` say nothing."""
+    """Payloads of schema 1 without a Kafka name. Rows where `is_plain` is false have no meaning."""
 
     is_plain: Flags
     partitions: Numbers
@@ -160,7 +166,7 @@ class PlainTopics:
 
 
 def read_plain_topics(payloads: Spans) -> PlainTopics:
-    """Return what stands in payloads, all of them of schema 1."""
+    """Return the content of payloads that all have schema 1."""
     cursor = Cursor(payloads)
     partitions = cursor.number(np.arange(len(payloads)))
     cursor.is_regular &= partitions >= 0
@@ -174,7 +180,7 @@ def read_plain_topics(payloads: Spans) -> PlainTopics:
 
 @dataclass(frozen=True, slots=True)
 class PlainTrails:
-    """Audit parts. Rows that are not `is_plain` say nothing; texts are by operation, `counts` of them in each row."""
+    """Audit parts. Rows where `is_plain` is false have no meaning. Texts are by operation, `counts` of them a row."""
 
     is_plain: Flags
     counts: Numbers
@@ -186,7 +192,7 @@ class PlainTrails:
 
 
 def read_plain_trails(audits: Spans) -> PlainTrails:
-    """Return what stands in audit parts."""
+    """Return the content of audit parts."""
     cursor = Cursor(audits)
     counts, texts = cursor.entries(3)
     times, previous = cursor.long(), cursor.long()
@@ -199,7 +205,7 @@ def read_plain_trails(audits: Spans) -> PlainTrails:
 
 
 def _pairs(counts: Numbers, entries: Spans) -> Pairs:
-    """Return maps by their entries. These repeat, so each different one is looked at once."""
+    """Return the maps with these entries. Entries repeat, so each distinct one is examined once."""
     entry, found = different(entries)
     cursor = Cursor(found)
     everyone = np.arange(len(found))
@@ -221,7 +227,7 @@ def _pairs(counts: Numbers, entries: Spans) -> Pairs:
 
 
 def _strings(spans: Spans) -> pa.StringArray | None:
-    """Return the pieces as texts, None where one of them is not UTF-8."""
+    """Return the pieces as texts, or None if any of them is not UTF-8."""
     try:
         return spans.cut().cast(pa.string())
     except pa.ArrowInvalid:

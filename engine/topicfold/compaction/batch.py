@@ -1,7 +1,7 @@
-"""One batch on the driver: what to tell the slices, and what their answers come to. Writes the driver's own files.
+"""One batch on the driver: plans the slices' work, combines their results, and writes the driver's own files.
 
-The batch is whatever records the slices are given; what counts of them is decided by the positions of the commit it
-goes on from, never by a batch's number.
+The batch is whatever records the slices are given. Which of them count is decided by the positions of the commit that
+the batch continues from, never by the batch's number.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES
 
 SMALL_ROWS = 50_000
-"""Up to so many topics `topics` is written anew by every batch: it is always the whole truth then."""
+"""Up to this many rows, every batch rewrites `topics`, so that this table alone is the whole state."""
 
 _TAIL_SHARE = 4
 _TAIL_COMMITS = 50
 _RING_FILES = 16
 
 Fresh = dict[tuple[int, str], Bytes]
-"""Operations by partition and kind of ring."""
+"""New operations, by partition and kind of ring."""
 
 Run = Callable[[Plan], Sequence[SliceResult]]
-"""Folds every slice of a plan, wherever it does that; may be called again with a census.
+"""Folds every slice of a plan, wherever that runs; it may be called again with a census.
 
-Where there are no records at all there need not be an answer: Spark leaves slices out then, if it plans adaptively.
+Without any records the result may be empty: with adaptive planning Spark then leaves slices out.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What a batch goes on from: a commit (None at first) and the state it left. `sequence` is that of the next."""
+    """What a batch continues from: a commit (None at first) and its state. `sequence` is the next commit's number."""
 
     commit: Commit | None
     folded: Folded
@@ -55,18 +55,18 @@ class Base:
 
     @property
     def predecessor(self) -> str:
-        """What names the commit that is gone on from."""
+        """What the next commit names as its predecessor: the SHA-256 of the commit, or `GENESIS_COMMIT`."""
         return self.commit.sha256 if self.commit else GENESIS_COMMIT
 
     @property
     def start(self) -> tuple[int, ...]:
-        """The positions that it left."""
+        """The positions where it ends, by partition."""
         return tuple(each.position for each in self.folded)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch that is folded and written, but not committed.
+    """A batch that has been folded and written, but not committed.
 
     `stops` are the offsets, by partition, of records that this version must not pass.
     """
@@ -77,7 +77,7 @@ class Batch:
     results: Sequence[SliceResult]
 
     def require_no_stop(self) -> None:
-        """Return if the batch was folded to its end.
+        """Check that the batch was folded to its end.
 
         Raises:
             LevelUnsupported: a record raises the level beyond what this version knows.
@@ -86,17 +86,17 @@ class Batch:
 
 
 def fold_batch(root: Path, identity: LogIdentity, base: Base, slices: int, run: Run) -> Batch | None:
-    """Return the batch that `run` folds onto `base`; None where it holds nothing new.
+    """Return the batch that `run` folds onto `base`, or None if it holds nothing new.
 
     Raises:
         LogGap: offsets are missing between the base and the batch, or in it.
         LevelUnsupported: the first record raises the level beyond what this version knows.
-        SnapshotDamaged: `topics` is to be written anew, and what it is written from is not what it was.
+        SnapshotDamaged: `topics` is to be rewritten, and the files that it is rewritten from have changed.
     """
     files = base.commit.files if base.commit else ()
     rewrites = _must_rewrite(base.commit)
     if rewrites and base.commit:
-        # Once written anew under another SHA-256, damage could not be told from what was meant.
+        # Once rewritten under a new SHA-256, damage could no longer be told from the right content.
         require_intact(root, base.commit, ("topics", "topics_tail"))
     plan = Plan(root, base.sequence, slices, base.start, tuple(each.owners for each in base.folded), files, rewrites)
     return _fold_batch(identity, base, plan, run)
@@ -137,14 +137,14 @@ def _require_no_stop(stops: dict[int, int]) -> None:
     for partition, offset in stops.items():
         raise LevelUnsupported(
             f"partition {partition} moves to a higher level at offset {offset}; this version knows {SUPPORTED_LEVEL}",
-            hint="Upgrade this job; what lies below is folded.",
+            hint="Upgrade this job. Everything before that offset is folded.",
             partition=partition,
             offset=offset,
         )
 
 
 def _must_rewrite(commit: Commit | None) -> bool:
-    """Return whether `topics` is to be written anew: it is small, or what is to be read beside it is not."""
+    """Return whether to rewrite `topics`: it is small, or the tail that is read beside it has become large or long."""
     if commit is None:
         return True
     rows = sum(each.rows for each in commit.files_of("topics"))
@@ -154,7 +154,7 @@ def _must_rewrite(commit: Commit | None) -> bool:
 
 
 def _census(folded: Folded, results: Sequence[SliceResult]) -> Census:
-    """Return what slices have counted in the namespaces that they ask about."""
+    """Return the totals of what slices have counted in the namespaces that they ask about."""
     before = {
         (partition, name): folded[partition].sums[name].live_topics if name in folded[partition].sums else 0
         for partition, name in results[0].asked
@@ -165,10 +165,10 @@ def _census(folded: Folded, results: Sequence[SliceResult]) -> Census:
 def _with_operations(folded: Folded, results: Sequence[SliceResult]) -> tuple[Folded, Fresh] | None:
     """Return the state after the operations of a batch, and those that were new to each ring and stay in it.
 
-    None where some came twice, and slices have not told all of them.
+    None if some operations were repeated and the slices have not reported all of them.
     """
     rows = np.frombuffer(b"".join(each.operations for each in results), OPERATIONS)
-    # A slice has them in the log's order, those of owners behind all others: a few long runs, soon merged.
+    # Each slice reports topics' operations in the log's order, then owners': a few long runs, which merge quickly.
     order = np.argsort(log_places(rows["partition"].astype(np.int64), rows["offset"]), kind="stable")
     passed = np.frombuffer(b"".join(each.passed for each in results), PASSED)
     after: list[PartitionFolded] = list(folded)
@@ -201,7 +201,7 @@ def _write_owners(plan: Plan, folded: Folded, changed: pa.Table) -> Iterator[Dat
 
 
 def _write_rings(plan: Plan, folded: Folded, fresh: Fresh) -> Iterator[DataFile]:
-    """Write the operations that are new; or, once there are many files, all that the rings hold."""
+    """Write the new operations; or, once there are many files, all operations in the rings."""
     if _rings_are_rewritten(plan):
         fresh = {(n, kind): each.rings[kind].rows for n, each in enumerate(folded) for kind in CAPACITIES}
     parts = []

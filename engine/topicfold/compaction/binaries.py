@@ -1,4 +1,4 @@
-"""Bytes of one length, rows of numpy, as Arrow has them."""
+"""Bytes of one length: from numpy's rows to an Arrow column."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""How many topics live in a namespace, wherever a delete requires that none do. Travels between driver and executors.
+"""How many topics are live in a namespace wherever a delete requires that there are none.
 
-Which lives the namespace has hangs on what comes of these deletes. But what the topics of one life come to hangs on
-nothing but where it begins: so each life that may begin is counted as if it lasted (`counting`), all of them at once,
-and however many such deletes a batch holds, folding it once more settles them.
+A census travels between driver and executors. Which lives the namespace has depends on the outcome of these deletes.
+But the number of topics in one life depends only on where it begins. So each life that may begin is counted as if it
+lasted (`counting`), all of them at once; however many such deletes a batch holds, folding it once more settles them.
 
     put namespace (1), put a (2), delete if empty (3), delete a (4), delete if empty (5), put namespace (6), put a (7)
 
-    life from 1: 1 live at 3, 0 at 5        life from 6: nothing is asked, if 5 ends the first one
+    life from 1: 1 live at 3, 0 at 5        life from 6: nothing to count, if 5 ends the first one
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Place = tuple[int, str]
 """Partition and namespace."""
 
 BEFORE = -1
-"""Where the life begins that a namespace had before the batch."""
+"""Stands for the beginning of the life that a namespace had before the batch."""
 
 
 class Count(NamedTuple):
-    """So many more topics of a namespace live at the delete at `offset` than at the one before it.
+    """How many more topics of a namespace are live at the delete at `offset` than at the delete before it.
 
-    In the life that begins at the offset `since`, if it lasts.
+    This counts the life that begins at the offset `since`, as if it lasted.
     """
 
     partition: int
@@ -40,12 +40,12 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Of each namespace that was asked about, by where a life begins: offsets, rising, and how many live there."""
+    """For each namespace that was asked about and each start of a life: rising offsets, and the live topics there."""
 
     found: Mapping[Place, Mapping[int, Sequence[tuple[int, int]]]] = field(default_factory=dict)
 
     def live_topics(self, place: Place, since: int, offset: int) -> int | None:
-        """Return how many live at `offset`, in the life from `since` on; None where the namespace was not asked about.
+        """Return how many topics are live at `offset` in the life from `since`; None if not asked about the namespace.
 
         >>> census_of({(0, "a/b"): 2}, [Count(0, "a/b", BEFORE, 7, -2)]).live_topics((0, "a/b"), BEFORE, 7)
         0
@@ -59,7 +59,7 @@ class Census:
 
 
 def census_of(before: Mapping[Place, int], counts: Iterable[Count]) -> Census:
-    """Return the census of the namespaces in `before`, which says how many topics lived in each before the batch."""
+    """Return the census of the namespaces in `before`, given how many topics were live in each before the batch."""
     grown = {place: {BEFORE: [(BEFORE, live)]} for place, live in before.items()}
     for each in sorted(counts, key=lambda count: count.offset):
         grown[each.partition, each.namespace].setdefault(each.since, []).append((each.offset, each.live_topics))

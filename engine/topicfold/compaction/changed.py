@@ -1,4 +1,4 @@
-"""The topics that a batch changed, as they are at its end: rows of `topics`, their hashes, and sums of these."""
+"""The topics that a batch changed, as they are at its end: rows of `topics`, and their hashes, also summed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _HEAD_BYTES = 56
 class Changed:
     """Topics with an accepted event in the life that their namespace has at the batch's end.
 
-    `events` are the last of these, in the fold; `rows` is what they leave, in the same order.
+    `events` are the numbers, in the fold, of the last such event of each topic; `rows` has the resulting rows, in the
+    same order.
     """
 
     events: Numbers
@@ -78,7 +79,7 @@ def sums_of(hashes: Bytes, owners: Numbers) -> dict[int, int]:
 def _plain_rows(
     records: Records, fold: TopicFold, candidates: Candidates, events: Numbers, incarnations: Sequence[bytes]
 ) -> pa.Table:
-    """Return the rows of topics that are dead, or whose payload was read in columns."""
+    """Return the rows of topics that are deleted, or whose payload was read in columns."""
     row, owner = fold.row[events], fold.namespace[events]
     is_live = fold.is_put[events]
     names = candidates.names.take(pa.array(fold.name[events]))
@@ -125,7 +126,7 @@ def _hashes(
     is_live: np.ndarray, schemas: Numbers, versions: Bytes, etag_ids: Bytes, etag_places: Numbers,
     names: Sequence[bytes], payloads: Sequence[bytes],
 ) -> Bytes:  # fmt: skip
-    """Return what `state.aggregate.hash_of` does, for topics."""
+    """Return the topics' hashes, the same as `state.aggregate.hash_of`."""
     count = len(names)
     heads = np.zeros((count, _HEAD_BYTES), dtype=np.uint8)
     heads[:, 0] = AggregateKind.TOPIC

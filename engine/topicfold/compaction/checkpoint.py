@@ -1,9 +1,9 @@
-"""Where Spark keeps what it has planned, one place for each job that runs.
+"""Spark's checkpoint: the directory where it keeps its plans, one for each running job.
 
-Nothing hangs on what lies there: where a job begins is in the newest commit, and so each begins with an empty place.
-An older plan might go on from commits that were given up or removed, or name records that were trimmed. But Spark stops
-a query where another one uses the same place, so each job locks its own: a lock of the operating system, which goes
-with the process however that ends.
+Nothing depends on its content. The newest commit says where a job starts, so each job starts with an empty directory;
+an older plan might continue from commits that were given up or removed, or name records that were trimmed. But Spark
+stops a query if another one uses the same directory. So each job locks its own, with a lock of the operating system,
+which ends with the process however that ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 @contextmanager
 def own_checkpoint(root: Path, name: str) -> Iterator[Path]:
-    """Yield the first of `name`, `name-2`, `name-3`… under `root` that no other job has, emptied, and keep it."""
+    """Yield the first of `name`, `name-2`, `name-3`… under `root` that no other job holds, emptied and locked."""
     root.mkdir(parents=True, exist_ok=True)
     paths = (root / (name if number == 1 else f"{name}-{number}") for number in count(1))
     path, descriptor = next((path, lock) for path in paths if (lock := _locked(path)) is not None)
@@ -32,7 +32,7 @@ def own_checkpoint(root: Path, name: str) -> Iterator[Path]:
 
 
 def _locked(path: Path) -> int | None:
-    """Return the lock of a checkpoint, held; None while another job holds it."""
+    """Lock a checkpoint and return the lock's descriptor, or None if another job holds it."""
     descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

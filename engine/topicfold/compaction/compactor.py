@@ -1,7 +1,7 @@
-"""The job's heart: takes batches from wherever, and brings each into the snapshot exactly once.
+"""The core of the job: takes batches from any source, and adds each to the snapshot exactly once.
 
-Whatever batch it is given, what counts is the newest commit: records below its positions are passed over, and a gap
-above them is an error. So a batch may come again, a checkpoint be lost, and another job work on the same snapshot.
+Only the newest commit decides: records below its positions are skipped, and a gap above them is an error. So a batch
+may be repeated, a checkpoint may be lost, and another job may work on the same snapshot.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _VACUUM_EVERY = 20
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A batch that is committed and published: where it leads, and how long its parts took, slices added up.
+    """A batch that was committed and published, and the seconds that each of its parts took, summed over slices.
 
-    `differences` are where nodes state other digests than the commit has.
+    `differences` are the digests stated by nodes that differ from the commit's.
     """
 
     commit: Commit
@@ -63,10 +63,10 @@ class Compactor:
         """Open the snapshot at `root`; there need not be one yet. The log begins at `log_start`, by partition.
 
         Raises:
-            BadSetting: no snapshot can be there.
-            WrongSnapshot, LevelUnsupported: it is of another log, or of a newer version.
-            SnapshotDamaged: there are commits, and none of them is whole; or a table's Delta log cannot be read.
-            SnapshotUnreadable: they cannot be listed or read, or memory, open files or rights do not suffice.
+            BadSetting: `root` cannot hold a snapshot.
+            WrongSnapshot, LevelUnsupported: the snapshot is of another log, or by a newer version.
+            SnapshotDamaged: there are commits, but all are damaged; or a table's Delta log cannot be read.
+            SnapshotUnreadable: the commits cannot be listed or read, or memory, open files or rights do not suffice.
         """
         # Executors have working directories of their own, and Delta takes `a:b` for a URL.
         self._root = root.absolute()
@@ -75,7 +75,7 @@ class Compactor:
         self._log_start = log_start
         self._claims = Claims(self._root)
         self.lost: Path | None = None
-        """A file of rows that growing tables lack for ever: it was gone, and the log had been trimmed behind it."""
+        """A file whose rows a growing table lacks for good: it is missing, and its rows' records have been trimmed."""
         require_usable(root)
         self._root.mkdir(parents=True, exist_ok=True)
         self.base = self._newest()
@@ -84,19 +84,17 @@ class Compactor:
             restore_lost(self._root, self.base.commit)
 
     def take(self, run: Run, slices: int, waiting: Callable[[int], None] = lambda sequence: None) -> Done | None:
-        """Fold what `run` folds beyond the newest commit, commit and publish it; None if there is nothing new.
+        """Have `run` fold a batch in `slices` parts; commit and publish it. None if there is nothing new.
 
-        `slices` is into how many parts it is folded.
-
-        Waits while another job is at it, and calls `waiting` meanwhile, again and again, with the number of the commit
-        that is waited for. What that raises ends the waiting.
+        While another job works on the same commit, this waits, and repeatedly calls `waiting` with that commit's
+        number. Whatever `waiting` raises ends the wait.
 
         Raises:
             LogGap: offsets are missing between the newest commit and the batch, or in it.
-            LevelUnsupported: a record raises the level beyond what this version knows; what lies below is committed. Or
-                another job's commit is at such a level.
+            LevelUnsupported: a record raises the level beyond what this version knows, and everything before it is
+                committed; or another job's commit is at such a level.
             SnapshotDamaged: another job's commit cannot be read.
-            SnapshotUnreadable: it cannot be seen what the snapshot holds; or what may be removed of it, after a commit.
+            SnapshotUnreadable: the snapshot cannot be listed or read; after a commit, that can happen in the vacuum.
         """
         while True:
             since = time.perf_counter()
@@ -110,7 +108,7 @@ class Compactor:
                 continue
             batch = fold_batch(self._root, self._identity, base, slices, run)
             if batch is None:
-                # The next batch may be hours away, and another job have one now.
+                # The next batch may be hours away, while another job may have one now.
                 self._claims.drop()
                 return None
             folded = time.perf_counter()
@@ -127,7 +125,7 @@ class Compactor:
             return Done.of(commit, batch.results, seconds)
 
     def look_again(self) -> None:
-        """Go on from another job's commit if there is one.
+        """Continue from another job's commit if there is a newer one.
 
         Raises:
             SnapshotDamaged, SnapshotUnreadable: it cannot be read.
@@ -137,16 +135,17 @@ class Compactor:
             self.base = self._newest()
 
     def close(self) -> None:
-        """Let other jobs have what this one has claimed."""
+        """Release this job's claim, so that other jobs can commit."""
         self._claims.drop()
 
     def _is_overtaken(self) -> bool:
         return any(number >= self.base.sequence for number in sequences(self._root)[:1])
 
     def _newest(self) -> Base:
-        """Return the newest commit that is whole, with its state. No number is given twice, not that of one removed.
+        """Return the newest undamaged commit, with its state, and a number never used, not even by a removed commit.
 
-        What growing tables lack of it is folded anew, from an older one, where the log has it still.
+        If growing tables lack rows of that commit, this returns an older commit from which those rows can be folded
+        again, provided that the log still holds them.
         """
         found = sequences(self._root)
         sequence = max(*found[:1], noted_sequence(self._root), 0) + 1

@@ -1,7 +1,8 @@
-"""Whether a commit's digests are those that nodes state on the log: the job's part in agreement.
+"""Compares a commit's digests with those that nodes state on the log: the job's part in agreement.
 
-What a digest record says of its own position is compared where a batch ends with it, as it does wherever the log was
-quiet for some seconds. Nodes refold on a difference; a commit that is wrong is never trimmed by, nor started from.
+The digest that a record states for its own position is compared if the batch ends with that record, as it does
+wherever the log was quiet for some seconds. On a difference, nodes refold. No trim relies on a wrong commit, and no
+node starts from one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from topicfold.snapshot.commits import Commit
 
 
 class Stated(NamedTuple):
-    """A node stated this digest, in hex, of `partition` at `position`, which it was at `level`."""
+    """A node stated this digest, in hex, for `partition` at `position`, where the partition was at `level`."""
 
     partition: int
     position: int
@@ -28,7 +29,7 @@ class Stated(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A node stated another digest of `partition` at `position` than the commit of that number has."""
+    """A node stated another digest for `partition` at `position` than the commit with that number has."""
 
     sequence: int
     partition: int
@@ -43,7 +44,7 @@ class Difference(NamedTuple):
 
 
 def stated_last(records: Records, seen: Mapping[int, Seen]) -> Iterator[Stated]:
-    """Yield what the last records that were seen of each partition state of the positions that they are at."""
+    """Yield the digests that the last record seen of each partition states for its own position."""
     for row in np.flatnonzero(records.kinds == Kind.DIGEST).tolist():
         partition, offset = int(records.partitions[row]), int(records.offsets[row])
         if partition in seen and seen[partition].last == offset:
@@ -54,7 +55,7 @@ def stated_last(records: Records, seen: Mapping[int, Seen]) -> Iterator[Stated]:
 
 
 def differences(commit: Commit, stated: Iterable[Stated]) -> list[Difference]:
-    """Return where nodes say otherwise than `commit`, of where it ends."""
+    """Return the stated digests that contradict `commit`, for the positions where it ends."""
     return [
         Difference(commit.sequence, each.partition, each.position, each.node)
         for each in stated

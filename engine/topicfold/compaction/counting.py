@@ -1,4 +1,4 @@
-"""One slice's part in a census: how its topics' lives and deaths add up, in each life that their namespace may have."""
+"""One slice's part in a census: how many of its topics are live, in each life that their namespace may have."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from topicfold.model.events import GENESIS, AggregateKind, Kind
 
 
 def counts_of(records: Records, events: TopicEvents, prior: pa.Table, folds: Sequence[OwnerFold]) -> Iterator[Count]:
-    """Yield what changes in the namespaces that `folds` ask about; `prior` has the rows of topics from before.
+    """Yield the counts for the namespaces that `folds` ask about; `prior` has the topics' rows from before the batch.
 
-    Cost: that of folding the events in these namespaces once more, and for each of these a look at all events.
+    Cost: folds the events in these namespaces once more, and scans all events once for each such namespace.
     """
     owners = list(zip(events.partitions, events.namespaces, strict=True))
     asked = [number for number, (partition, name) in enumerate(owners) if name in folds[partition].asked]
@@ -41,7 +41,7 @@ def counts_of(records: Records, events: TopicEvents, prior: pa.Table, folds: Seq
 def _turns(
     records: Records, folds: Sequence[OwnerFold]
 ) -> tuple[dict[Place, list[tuple[int, bytes]]], dict[Place, list[int]]]:
-    """Return by namespace that is asked about where lives may begin, with their incarnations; and its deletes."""
+    """Return, for each namespace asked about, where lives may begin, with their incarnations; and its deletes."""
     places = [(fold.partition, name) for fold in folds for name in fold.asked]
     first = {(partition, name): folds[partition].lives[name][0].incarnation for partition, name in places}
     begins = {place: [(BEFORE, first[place])] if first[place] != GENESIS else [] for place in places}
@@ -59,7 +59,7 @@ def _turns(
 
 
 def _by_life(records: Records, events: TopicEvents, places: Numbers) -> dict[bytes, Numbers]:
-    """Return these events by the incarnation that they name."""
+    """Return these events, grouped by the incarnation that they name."""
     if not len(places):
         return {}
     encoded = binaries(records.namespace_ids[events.rows[places]]).dictionary_encode()
@@ -72,7 +72,7 @@ def _by_life(records: Records, events: TopicEvents, places: Numbers) -> dict[byt
 def _changes(
     records: Records, events: TopicEvents, places: Numbers, prior: pa.Table, since: int, deletes: Sequence[int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield by delete how many more topics live there than at the one before, by the events at `places`."""
+    """Yield, for each delete, how many more topics are live there than at the one before, given events at `places`."""
     rows, name = events.rows[places], events.name[places]
     chains = chains_of(name)
     before = np.full(len(chains.starts), -1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What the end of a namespace's life takes with it: its topics, their tombstones, and all of their labels."""
+"""What goes away when a namespace's life ends: its topics, their tombstones, and all of their labels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class End(NamedTuple):
 
 
 class Unlabelled(NamedTuple):
-    """Topics that lost their labels because their namespace ended: `end` says, by topic, with which."""
+    """Topics that lost their labels because their namespace ended; `end` has, by topic, the index of that end."""
 
     end: Numbers
     topics: pa.StringArray
@@ -48,7 +48,7 @@ def ends_of(folds: Sequence[OwnerFold]) -> list[End]:
 
 
 def gone_rows(ends: Sequence[End], prior: pa.Table, kept: pa.ChunkedArray) -> list[Row]:
-    """Return the rows that say of topics from before the batch that they are gone; not of those in `kept`."""
+    """Return rows that mark topics from before the batch as gone, except for those in `kept`."""
     offsets = {end.namespace: end.offset for end in ends if end.life == 0}
     if not offsets:
         return []
@@ -62,7 +62,7 @@ def gone_rows(ends: Sequence[End], prior: pa.Table, kept: pa.ChunkedArray) -> li
 
 
 def unlabelled(ends: Sequence[End], fold: TopicFold, candidates: Candidates, prior: pa.Table) -> Unlabelled:
-    """Return the topics that were live, and maybe labelled, when their namespace ended."""
+    """Return the topics that were live when their namespace ended, with their labels, if any."""
     ended = {(end.partition, end.namespace, end.life): number for number, end in enumerate(ends)}
     owners = list(zip(candidates.partitions, candidates.namespaces, strict=True))
     last = np.flatnonzero(fold.is_last & fold.is_put)

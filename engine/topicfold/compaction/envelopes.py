@@ -1,6 +1,6 @@
-"""Envelopes by the thousand: what `log.codec` takes apart one by one, a column at a time.
+"""Envelopes in bulk: parses a column at a time what `log.codec` parses one by one.
 
-Must say the same of every record, garbage too: `tests/compaction/test_envelopes.py` holds one against the other.
+Both must give the same result for every record, garbage included: `tests/compaction/test_envelopes.py` compares them.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _HEAD = np.dtype(
         ("audit", ">u4"),
     ]
 )  # fmt: skip
-"""What stands before the name. The last four are lengths, that of operations in pieces of `OPERATION_BYTES`."""
+"""What comes before the name. The last four are lengths; that of `operations` counts pieces of `OPERATION_BYTES`."""
 _CHECKED = 8
-"""Where begins what the checksum is of: `level` and all behind it."""
+"""Where the checksummed part begins: with `level`."""
 OPERATION_BYTES = 25
 
 
 @dataclass(frozen=True, slots=True)
 class Envelopes:
-    """Records taken apart; ids are rows of 16 bytes."""
+    """Parsed records, in columns; ids are rows of 16 bytes."""
 
     levels: Numbers
     kinds: Numbers
@@ -48,7 +48,7 @@ class Envelopes:
     audits: Spans
 
     def event(self, row: int) -> Event:
-        """Return one record as the engine has it."""
+        """Return one record as an `Event`."""
         return Event(
             int(self.levels[row]), int(self.kinds[row]), int(self.flags[row]), self.event_ids[row].tobytes(),
             int(self.aggregate_kinds[row]), self.names[row].as_py(), 0, self.bases[row].tobytes(),
@@ -58,12 +58,12 @@ class Envelopes:
 
 
 def take_apart(values: pa.BinaryArray) -> tuple[Numbers, Envelopes]:
-    """Return the places in `values` of what is no garbage, and its envelopes.
+    """Return the places of those `values` that are not garbage, and their envelopes.
 
-    Cost: about 1 µs a record, half of it the checksum.
+    Cost: about 1 µs a record, half of it for the checksum.
 
     Raises:
-        TooLarge: they have more than 2 GB.
+        TooLarge: the values have more than 2 GB in all.
     """
     count = len(values)
     _, ends_buffer, data_buffer = values.buffers()

@@ -1,6 +1,6 @@
-"""The state between batches, on the driver: positions, owners, sums of digests, rings. What a commit says, kept ready.
+"""The state between batches, on the driver: positions, owners, sums of hashes, rings. It mirrors the newest commit.
 
-Topics are not here but in the tables; a batch costs by what it changes.
+Topics are not here but in the tables, so the cost of a batch depends on what it changes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from topicfold.state.digest import DigestMark
 
 @dataclass(frozen=True, slots=True)
 class NamespaceSum:
-    """A live namespace's topics: how many live, how many are known, and the sum of their hashes."""
+    """A live namespace's topics: how many are live, how many are known, and the sum of their hashes."""
 
     incarnation: bytes
     live_topics: int = 0
@@ -40,7 +40,7 @@ class NamespaceSum:
 
 @dataclass(frozen=True, slots=True)
 class PartitionFolded:
-    """One partition without its topics. `rings` by kind: `client`, `server`."""
+    """One partition without its topics. `rings` are by kind: `client`, `server`."""
 
     position: int
     level: int
@@ -51,11 +51,11 @@ class PartitionFolded:
 
     @property
     def owners(self) -> OwnerRows:
-        """What slices are told of it."""
+        """The part of this state that slices receive."""
         return OwnerRows(self.level, self.tenants, self.namespaces)
 
     def digest(self) -> bytes:
-        """Return what `PartitionState.digest` does."""
+        """Return the same digest as `PartitionState.digest`."""
         total = 0
         for kind, owners in ((AggregateKind.TENANT, self.tenants), (AggregateKind.NAMESPACE, self.namespaces)):
             for name, each in owners.items():
@@ -76,7 +76,7 @@ def empty_folded(partitions: int) -> Folded:
 
 
 def folded_at(root: Path, commit: Commit) -> Folded:
-    """Return the state that a commit left. Its files are taken for intact."""
+    """Return the state at a commit, whose files are assumed to be intact."""
     tenants: list[dict[str, Aggregate]] = [{} for _ in range(commit.partitions)]
     namespaces: list[dict[str, Aggregate]] = [{} for _ in range(commit.partitions)]
     for kind, partition, name, aggregate in _aggregates(owner_rows(root, commit.files)):
@@ -90,9 +90,9 @@ def folded_at(root: Path, commit: Commit) -> Folded:
 
 
 def with_owners(folded: Folded, changed: pa.Table, ended: Collection[Place]) -> Folded:
-    """Return the state after these rows of tenants and namespaces; one of those that `ended` has no topics any more.
+    """Return the state after these rows of tenants and namespaces. Namespaces in `ended` lose their topics.
 
-    That another life has another id nothing ensures: whoever wrote the log may have used one again.
+    `ended` is needed because nothing ensures that a new life has a new id: whoever wrote the log may have reused one.
     """
     tenants = [dict(each.tenants) for each in folded]
     namespaces = [dict(each.namespaces) for each in folded]
@@ -112,7 +112,7 @@ def with_owners(folded: Folded, changed: pa.Table, ended: Collection[Place]) -> 
 
 
 def with_topics(folded: Folded, deltas: Sequence[NamespaceDelta]) -> Folded:
-    """Return the state after what slices add to namespaces, in the lives these have now."""
+    """Return the state after adding the slices' deltas to their namespaces, in the lives that these have now."""
     sums = [dict(each.sums) for each in folded]
     for delta in deltas:
         before = sums[delta.partition][delta.namespace]
@@ -139,7 +139,7 @@ def namespace_rows(folded: Folded) -> pa.Table:
 
 
 def owner_table(folded: Folded) -> pa.Table:
-    """Return all tenants and namespaces as the table `topics` has them."""
+    """Return all tenants and namespaces as rows of the table `topics`."""
     return topic_rows(
         [
             Row(kind, name, name if kind == AggregateKind.NAMESPACE else "", "", n, each)
@@ -170,7 +170,7 @@ def _sums(rows: pa.Table, partitions: int) -> list[dict[str, NamespaceSum]]:
 
 
 def _rings(rows: pa.Table, partitions: int) -> list[dict[str, Ring]]:
-    """Return the rings in the table `rings`, which may hold operations that have fallen out of them."""
+    """Return the rings, given the table `rings`, which may also hold operations that have since been dropped."""
     numbers, owners = rows["number"].to_numpy(), rows["partition"].to_numpy()
     kinds = rows["ring"].to_numpy(zero_copy_only=False)
     content = ring_content(rows)

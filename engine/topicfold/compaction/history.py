@@ -1,4 +1,4 @@
-"""Rows of `history` and `label_index_diffs`: what accepted events did, who asked for it, and why."""
+"""Rows of `history` and `label_index_diffs`: what accepted events did, who requested it, and why."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _FURTHEST_MS = (2**63 - 1) // 1000
 
 @dataclass(frozen=True, slots=True)
 class Trails:
-    """The audit parts of some events: time and previous offset by event; actor, reason, request by operation.
+    """The audit parts of some events: times and previous offsets by event; actors, reasons, request ids by operation.
 
-    Null where the part cannot be read, or speaks of another number of operations. `actor` is, by event, who asked for
-    the operation that changed the record last, else for the first one.
+    Values are null where the part cannot be read or covers another number of operations. `actor` has, by event, who
+    requested the last operation that changed the record, or the first operation if none did.
     """
 
     times: pa.Array
@@ -39,7 +39,7 @@ class Trails:
 
 
 def trails_of(audits: Spans, operations: Operations) -> Trails:
-    """Return who asked for the operations of events, and why."""
+    """Return who requested the operations of events, and why."""
     plain = read_plain_trails(audits)
     wanted = np.diff(np.append(operations.starts, len(operations.event)))
     is_plain = plain.is_plain & (plain.counts == wanted)
@@ -48,7 +48,7 @@ def trails_of(audits: Spans, operations: Operations) -> Trails:
     flat = [each for trail, row in zip(found, others.tolist(), strict=True) for each in _of_each(trail, wanted[row])]
     texts = [plain.actors, plain.reasons, plain.request_ids]
     if len(others):
-        # By operation: where its texts stand, first those read in columns, then the others.
+        # By operation: the place of its texts among those read in columns, followed by the others.
         places = np.empty(len(operations.event), dtype=np.int64)
         starts = np.cumsum(plain.counts) - plain.counts
         in_columns = is_plain[operations.event]
@@ -77,7 +77,7 @@ def history_rows(
     sequence: int, page: Page, rows: Numbers, trails: Trails, operations: Operations, *,
     namespaces: pa.Array, refused: Flags, old_labels: pa.MapArray, new_labels: pa.MapArray,
 ) -> pa.Table:  # fmt: skip
-    """Return the rows of `history` for the accepted events `rows` of a page; repeating texts are dictionaries."""
+    """Return the rows of `history` for the accepted events `rows` of a page; texts that repeat are dictionaries."""
     chosen = page if len(rows) == len(page) else page.at(rows)
     starts = np.append(operations.starts, len(operations.event)).astype(np.int32)
     carried = pa.StructArray.from_arrays(
@@ -114,7 +114,7 @@ def diff_rows(
     sequence: int, partitions: Numbers, offsets: Numbers, namespaces: pa.Array, topics: pa.Array, actors: pa.Array,
     old_labels: Labels, new_labels: Labels,
 ) -> pa.Table:  # fmt: skip
-    """Return the rows of `label_index_diffs` for changes of topics' labels, given change by change."""
+    """Return the rows of `label_index_diffs` for changes of topics' labels; all arguments have an entry per change."""
     found = label_changes(old_labels, new_labels)
     row = pa.array(found.row)
     words = pa.array(["removed", "added"])
@@ -133,7 +133,7 @@ def diff_rows(
 
 
 def _microseconds(times: pa.Array) -> pa.Array:
-    """Return milliseconds as microseconds; what is too far for that as the furthest that is not."""
+    """Return milliseconds as microseconds, clamped to what 64 bits can hold."""
     nearest = pc.min_element_wise(times, _FURTHEST_MS, skip_nulls=False)
     return pc.multiply(pc.max_element_wise(nearest, -_FURTHEST_MS, skip_nulls=False), 1000)
 

@@ -1,6 +1,6 @@
-"""What Java says on this machine: while it starts, it is kept, and shown only where it does not.
+"""What Java prints on this machine: held back while it starts, and shown only if the start fails.
 
-Ivy tells at length what it looks for, in some fifty lines, and Java that a module of Spark's is young.
+Otherwise Ivy prints some fifty lines about what it looks for, and Java warns that Spark uses an incubator module.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _IS_UP = b"\x00 is up \x00"
 
 @contextmanager
 def kept_while_starting() -> Iterator[Mapping[str, int]]:
-    """Give the arguments of `Popen` for a process that starts in this block.
+    """Yield arguments of `Popen` for a process that is started in this block.
 
-    What it writes goes to stderr: if the block fails, from the beginning; else what is written after the block.
+    The process's output goes to stderr: all of it if the block fails, otherwise only what it writes after the block.
     """
     reader, writer = os.pipe()
     output = _Output(reader)
@@ -35,7 +35,7 @@ def kept_while_starting() -> Iterator[Mapping[str, int]]:
 
 
 class _Output:
-    """Reads the pipe, in a thread; keeps what comes until it is told in the pipe itself that the process is up."""
+    """Reads the pipe in a thread; holds back its content until a marker in the pipe says that the process is up."""
 
     def __init__(self, reader: int) -> None:
         self._reader = reader
@@ -46,7 +46,7 @@ class _Output:
         self._thread.start()
 
     def show(self) -> None:
-        """Pass on what was kept, with what a process says that is about to end; keep nothing more."""
+        """Pass on what was held back, including the last words of a process that is ending; hold back nothing more."""
         self._thread.join(_LAST_WORDS_SECONDS)
         with self._lock:
             self._is_kept = False

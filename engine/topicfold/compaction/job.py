@@ -1,4 +1,4 @@
-"""The job `topicfold compact`: a stream of the log, batch by batch into a snapshot, until it is told to stop."""
+"""The job `topicfold compact`: streams the log, batch by batch, into a snapshot, until it is told to stop."""
 
 from __future__ import annotations
 
@@ -45,13 +45,14 @@ from topicfold.starting import require_log
 CHECKPOINT = "checkpoint"
 
 _AWAY_SECONDS = 120.0
-"""So long a log that is away between two batches is waited for: Spark's `kafkaConsumer.pollTimeoutMs` in one."""
+"""How long to wait, between two batches, for a log that does not answer; the same as Spark's
+`kafkaConsumer.pollTimeoutMs` within a batch."""
 _PAUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class CompactOptions:
-    """What the job is told beside where the log is. `once`: end at the end that the log has at the start."""
+    """The job's options, apart from where the log is. With `once` it ends where the log ended when the job started."""
 
     root: Path
     once: bool
@@ -64,7 +65,7 @@ class CompactOptions:
 
 
 Events = Mapping[int, tuple[int, bytes]]
-"""Offset and id of the last event that was folded, by partition."""
+"""Offset and id of the last folded event, by partition."""
 
 
 def _take_no_notice(*_: object) -> None:
@@ -73,13 +74,15 @@ def _take_no_notice(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who is told, in whatever thread, as the job goes on.
+    """Callbacks about the job's progress. They may be called in any thread.
 
-    `loses` takes a file whose rows its table lacks from now on, at the start; `begins` how many records lie beyond the
-    snapshot, before Spark is started for them; `folds` is called once Spark is there; `commits` takes each batch that
-    is committed, and the log as it was then, with `once` at the start; `waits` the number of a commit that another job
-    is at, once; `away` why the log cannot be asked for more, then "" once it can; `stops` is called at the first
-    signal.
+    - `loses`: at the start, with a file whose rows its table lacks from now on.
+    - `begins`: before Spark is started, with the number of records beyond the snapshot.
+    - `folds`: once Spark has started.
+    - `commits`: for each committed batch, with the log's facts at that time; with `once`, those at the start.
+    - `waits`: once for each commit that another job is working on, with its number.
+    - `away`: with the reason why the log does not answer; with "" once it does again.
+    - `stops`: at the first signal.
     """
 
     commits: Callable[[Done, LogFacts], None]
@@ -92,35 +95,36 @@ class Listener:
 
 
 class _Stopped(Exception):
-    """The job was told to stop while it waited for another one."""
+    """The job was told to stop while it waited for another job, or in a batch."""
 
 
 class _BatchFailed(Exception):
-    """All that Spark is told of a batch that failed.
+    """The only error that Spark gets to see when a batch fails.
 
-    4.0.0 matches the traceback with a regex that recurses for each character: one with Java's errors in it ends in a
-    StackOverflowError, of which Java prints a thousand lines.
+    Spark 4.0.0 matches tracebacks with a regex that recurses for each character. A traceback that includes Java's
+    errors ends in a StackOverflowError, for which Java prints a thousand lines.
     """
 
 
 def compact(settings: Settings, options: CompactOptions, listener: Listener) -> Commit | None:
-    """Bring the snapshot up to the log's end and, but for `once`, keep it there until SIGTERM or SIGINT.
+    """Bring the snapshot up to the log's end and, without `once`, keep it there until SIGTERM or SIGINT.
 
-    Returns the newest commit, whoever made it; None where there is none. With `once` Spark is started only where there
-    is more to fold. A signal ends the job as soon as Spark has started, between two batches, or at once where it is
-    sent again.
+    Returns the newest commit, whichever job made it, or None if there is none. With `once`, Spark is started only if
+    there is something to fold. A signal ends the job as soon as Spark has started; a batch in progress may be given
+    up. A second signal ends it at once.
 
     Raises:
-        BadSetting: there is no such log, or no snapshot can be where it is to be.
-        WrongLog: it is no log of ours, or shorter than the snapshot, or was replaced by another one meanwhile.
+        BadSetting: there is no such log, or the directory cannot hold a snapshot.
+        WrongLog: it is not one of our logs, or shorter than the snapshot, or was replaced by another one meanwhile.
         WrongSnapshot: the snapshot is of another log, or ends before the log begins.
-        SnapshotDamaged: there are commits, and none is whole.
-        SnapshotUnreadable, SnapshotUnwritable: there is no right to read or write it, or no room.
-        LogGap: the log holds other records than the snapshot is made of, or lacks some.
-        LevelUnsupported: it holds what this version cannot pass; what lies below is in the snapshot.
-        TooLarge: a slice of a batch holds more than one can.
+        SnapshotDamaged: there are commits, but all are damaged.
+        SnapshotUnreadable, SnapshotUnwritable: there is no right to read or write the snapshot, or no space.
+        LogGap: the log's records differ from those that the snapshot was made from, or some are missing.
+        LevelUnsupported: a record raises the level beyond what this version knows; everything before it is in the
+            snapshot.
+        TooLarge: a slice of a batch exceeds the 2 GB that it can hold.
         LogUnavailable, ClusterUnavailable: the log does not answer.
-        KeyboardInterrupt: a signal came before the end that `once` goes to.
+        KeyboardInterrupt: with `once`, a signal came before the end was reached.
     """
     facts = asyncio.run(log_facts(settings))
     stop = Stop(listener.stops)
@@ -137,7 +141,7 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
             listener.folds()
             with naming_unwritable(options.root), naming_lost_jvm(), closing(compactor):
                 while not _Job(session, settings, options, facts, compactor, events, listener, stop).run():
-                    # It has grown since, and the other job may have gone beyond where it ended.
+                    # The log has grown since, and the other job may have gone beyond its former end.
                     facts = _of_same_log(asyncio.run(log_facts(settings)), facts)
                     events = _require_continuation(settings, options.root, facts, compactor.base)
     if stop.is_said and options.once:
@@ -146,11 +150,11 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
 
 
 def _require_continuation(settings: Settings, root: Path, facts: LogFacts, base: Base) -> Events:
-    """Return the last events that `base` is made of, if the log goes on from them.
+    """Return the last event of each partition that `base` was made from, after checking that the log continues them.
 
     Raises:
-        WrongLog, WrongSnapshot, LogGap: it does not.
-        LogUnavailable, ClusterUnavailable: it does not answer.
+        WrongLog, WrongSnapshot, LogGap: the log does not continue them.
+        LogUnavailable, ClusterUnavailable: the log does not answer.
     """
     if base.commit is None:
         require_beginning(facts, root)
@@ -162,15 +166,15 @@ def _require_continuation(settings: Settings, root: Path, facts: LogFacts, base:
 
 
 def _of_same_log(now: LogFacts, before: LogFacts) -> LogFacts:
-    """Return `now`, if both are of one log.
+    """Return `now`, after checking that both are facts of the same log.
 
     Raises:
         WrongLog: they are not.
     """
     if now.identity != before.identity:
         raise WrongLog(
-            f"the log is another log now, {now.identity.incarnation.hex()}: it was "
-            f"{before.identity.incarnation.hex()} when this job began",
+            f"the log was replaced by another log, {now.identity.incarnation.hex()}: it was "
+            f"{before.identity.incarnation.hex()} when this job started",
             hint="Restore the log. To compact the other one, name another directory for its snapshot.",
         )
     return now
@@ -202,13 +206,12 @@ class _Job:
         self._base = compactor.base
 
     def run(self) -> bool:
-        """Run until there is no more to do; return whether that is so.
+        """Run until the stream ends. Return True if nothing is left to do, False if another run has to continue.
 
-        It is not where another job went past this one, and the log was trimmed behind that: another run goes on from
-        there.
+        That is so if another job overtook this one and the log was then trimmed: the other run starts from its commit.
 
         Raises:
-            TopicfoldError: what stopped a batch, or LogUnavailable for what Spark says.
+            TopicfoldError: what stopped a batch, or LogUnavailable for any other failure of Spark's.
         """
         options, is_on_kafka = self._options, self._settings.kafka_bootstrap is not None
         records = stream_of(
@@ -224,11 +227,11 @@ class _Job:
         try:
             named = naming_unwritable(root, "checkpoint")
             with named, own_checkpoint(root.absolute(), self._checkpoint_name()) as path:
-                # A cluster takes a bare path for one of its own file system, say HDFS.
+                # A cluster would take a bare path for one of its own file system's, such as HDFS.
                 query = writer.option("checkpointLocation", f"file://{path}").start()
                 self._stop.ends(query)
                 if options.once and not is_on_kafka and not self._stop.is_said:
-                    # Spark asks a Python source for its end only once under availableNow: that is one batch.
+                    # Under availableNow Spark asks a Python source for its end only once, so there would be one batch.
                     query.processAllAvailable()
                     query.stop()
                 silence = Silence(lambda: asyncio.run(require_log(self._settings)), self._listener.away)
@@ -246,22 +249,22 @@ class _Job:
         return True
 
     def _is_overtaken(self) -> bool:
-        """Return whether the newest commit is another job's, since this one looked for what it goes on from."""
+        """Return whether this job found a newer commit, made by another job, after its own last one."""
         return self._compactor.base is not self._base
 
     def _take(self, records: DataFrame, batch: int) -> None:
-        """Take one batch; its number says nothing."""
+        """Take one batch; Spark's number for it is ignored."""
         try:
             done = self._compactor.take(partial(self._fold, records), len(self._keys), self._wait)
         except Exception as error:  # noqa: BLE001 -- `run` raises it
             if self._stop.is_said:
-                # A stream that is stopped takes the ground from under its batch.
+                # Stopping a stream makes the batch that it is working on fail.
                 self._error = _Stopped()
             elif isinstance(error, PySparkException | Py4JError):
                 self._error = self._translated(error)
             else:
                 self._error = error
-            # It is told by whoever called; Spark would tell it at length.
+            # The caller reports the error; Spark would log it at length.
             with suppress(Py4JError, ConnectionError):
                 self._session.sparkContext.setLogLevel("OFF")
             raise _BatchFailed from None
@@ -271,21 +274,24 @@ class _Job:
             self._listener.commits(done, self._facts)
 
     def _fold(self, records: DataFrame, plan: Plan) -> list[SliceResult]:
-        """Fold one batch, if what was read is the log that the job began with: incarnations never come back."""
+        """Fold one batch, then check that the records came from the log that the job started with.
+
+        Checking afterwards suffices, because a log's incarnation never comes back.
+        """
         results = run_on_spark(records, self._keys, plan)
         self._require_same_log()
         return results
 
     def _require_same_log(self) -> None:
-        """Return if the log still is the one that the job began with: Spark goes on with whatever bears the name.
+        """Check that the log is still the one that the job started with: Spark would read any log of that name.
 
         Raises:
-            BadSetting: there is none any more.
-            WrongLog: it is another one, or ends before what was folded of it.
-            LogGap: it is an older copy that grew since.
-            LogUnavailable, ClusterUnavailable: it does not answer for as long as Spark waits for it, or until a stop.
+            BadSetting: the log is gone.
+            WrongLog: it is another log, or ends before the end of what was folded.
+            LogGap: it is an older copy that has grown since.
+            LogUnavailable, ClusterUnavailable: it has not answered for two minutes, or until a stop was requested.
 
-        Cost: reads up to the first copy of the header; of a log that was trimmed some 100,000 records at most.
+        Cost: reads up to the first copy of the header; in a trimmed log that is at most about 100,000 records.
         """
         until = time.monotonic() + _AWAY_SECONDS
         while True:
@@ -300,7 +306,7 @@ class _Job:
                 time.sleep(_PAUSE_SECONDS)
 
     async def _look_at_log(self) -> LogFacts:
-        """Return what the log is now, if it is the one that the job began with and has what was folded of it."""
+        """Return the log's facts, after checking that it is the same log and still has what was folded."""
         await require_log(self._settings)
         async with opened_log(self._settings) as log:
             facts = _of_same_log(await facts_of(log), self._facts)
@@ -309,13 +315,13 @@ class _Job:
         return facts
 
     def _fault_of_log(self) -> TopicfoldError | None:
-        """Return why the job cannot go on with the log that there is now; None where it can, or nothing is known of it.
+        """Return why the job cannot continue with the log as it is now; None if it can, or if the log does not answer.
 
-        Of a log that lost records, or whose name another one took, Spark says no more than that some cannot be read.
+        If a log lost records, or was replaced by another of the same name, Spark only says that it cannot read some.
         """
         try:
             facts = asyncio.run(self._look_at_log())
-            # Another job may have gone on meanwhile, and the log been trimmed by that.
+            # Another job may have committed more meanwhile, and the log may have been trimmed by that commit.
             self._compactor.look_again()
             require_overlap(facts, self._compactor.base.start)
         except (LogUnavailable, ClusterUnavailable, BadSetting):
@@ -338,6 +344,6 @@ class _Job:
             self._listener.waits(sequence)
 
     def _checkpoint_name(self) -> str:
-        """Return how Spark's plans are called: apart for each log, as jobs of several may share a directory."""
+        """Return the name of the checkpoint: different for each log, as jobs of several logs may share a directory."""
         kind = "sqlite" if self._settings.kafka_bootstrap is None else "kafka"
         return f"{kind}-{self._facts.identity.incarnation.hex()}"

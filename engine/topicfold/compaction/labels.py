@@ -1,6 +1,6 @@
-"""Labels in columns: of payloads, and how they differ from one record of a topic to the next.
+"""Labels in columns: as read from payloads, and how they differ from one record of a topic to the next.
 
-Keys and values are numbers into lists of words: few labels are unlike all others, and numbers are what compares fast.
+Keys and values are indices into lists of words: most labels occur many times, and numbers compare fast.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VALUE = (1 << _VALUE_BITS) - 1
 
 
 class Words(NamedTuple):
-    """The keys and the values that some labels have, each once."""
+    """The distinct keys and values of some labels."""
 
     keys: pa.StringArray
     values: pa.StringArray
@@ -30,10 +30,10 @@ class Words(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels of some records, record by record: those between two of `offsets`, which are one more than records.
+    """The labels of some records: record n has the labels from `offsets[n]` up to `offsets[n + 1]`.
 
-    A label is one number: that of its key in `words`, and in the lower 32 bits that of its value. A record that is not
-    `is_known` cannot be read, or is none.
+    A label is one number: the index of its key in `words`, and in the lower 32 bits that of its value. Where
+    `is_known` is false, the record cannot be read, or there is none.
     """
 
     offsets: Numbers
@@ -46,11 +46,11 @@ class Labels:
 
     @property
     def row(self) -> Numbers:
-        """Whose each label is."""
+        """The record that each label belongs to."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def take(self, places: Numbers) -> Labels:
-        """Return the labels of the records at `places`; −1 is a record that there is not."""
+        """Return the labels of the records at `places`, where −1 stands for no record."""
         is_there = places >= 0
         firsts = self.offsets[places]
         counts = np.where(is_there, self.offsets[places + 1] - firsts, 0)
@@ -66,14 +66,14 @@ class Labels:
         return Labels(offsets, self.pairs[first:last], self.is_known[start:end], self.words)
 
     def column(self) -> pa.MapArray:
-        """Return them as a column whose texts are dictionaries, as Parquet keeps them; null where they are unknown."""
+        """Return them as a column with dictionaries of texts, like Parquet's; null where they are unknown."""
         ends = pa.array(self.offsets.astype(np.int32))
         if not self.is_known.all():
             ends = pa.array(self.offsets.astype(np.int32), mask=np.append(~self.is_known, False))
         return pa.MapArray.from_arrays(ends, key_column(self.pairs, self.words), value_column(self.pairs, self.words))
 
     def plain_column(self) -> pa.MapArray:
-        """Return them as the tables have them; null where they are unknown."""
+        """Return them as a column of plain texts, as in the tables; null where they are unknown."""
         return self.column().cast(LABELS)
 
 
@@ -88,7 +88,7 @@ def value_column(pairs: Numbers, words: Words) -> pa.DictionaryArray:
 
 
 def joined_labels(parts: Sequence[Labels]) -> Labels:
-    """Return the labels of all records of `parts`, numbered by the same words."""
+    """Return the labels of all records of `parts`, with one common list of words."""
     keys, of_keys = _united([each.words.keys for each in parts])
     values, of_values = _united([each.words.values for each in parts])
     pairs = [
@@ -101,7 +101,7 @@ def joined_labels(parts: Sequence[Labels]) -> Labels:
 
 
 def no_labels(records: int) -> Labels:
-    """Return what is known of so many records that there are not."""
+    """Return unknown labels for this many missing records."""
     words = Words(pa.array([], pa.string()), pa.array([], pa.string()))
     zeros = np.zeros(records + 1, dtype=np.int64)
     return Labels(zeros, zeros[:0], np.zeros(records, dtype=bool), words)
@@ -128,9 +128,9 @@ def labels_of_column(column: pa.MapArray) -> Labels:
 
 @dataclass(frozen=True, slots=True)
 class TopicColumns:
-    """What stands in payloads of topics. `others` are the rows whose payload has to be read one by one.
+    """The content of topics' payloads. `others` are the rows whose payloads have to be decoded one by one.
 
-    Of these only `labels` is filled here: not known where the payload cannot be read.
+    For these, only `labels` is filled in here; they are unknown where the payload cannot be read.
     """
 
     labels: Labels
@@ -140,7 +140,7 @@ class TopicColumns:
 
 
 def read_topics(schemas: Numbers, payloads: Spans, is_live: Flags) -> TopicColumns:
-    """Return what stands in payloads of topics; a dead one has nothing."""
+    """Return the content of topics' payloads; a deleted topic has none."""
     candidates = np.flatnonzero(is_live & (schemas == 1))
     is_all = len(candidates) == len(payloads)
     plain = read_plain_topics(payloads if is_all else payloads.at(candidates))
@@ -151,7 +151,7 @@ def read_topics(schemas: Numbers, payloads: Spans, is_live: Flags) -> TopicColum
     others[candidates[plain.is_plain]] = False
     rest = np.flatnonzero(others)
     found = [decode_indexed(int(schemas[row]), payloads[row]) for row in rest.tolist()]
-    # Dead topics take the last row, which is empty.
+    # Deleted topics take the last row, which is empty.
     places = np.full(len(payloads), len(candidates) + len(rest), dtype=np.int64)
     places[candidates] = np.arange(len(candidates))
     places[rest] = len(candidates) + np.arange(len(rest))
@@ -168,7 +168,7 @@ def read_topics(schemas: Numbers, payloads: Spans, is_live: Flags) -> TopicColum
 
 
 def maps(rows: Iterable[Mapping[str, str] | None]) -> pa.MapArray:
-    """Return mappings as a column, null for None."""
+    """Return mappings as a column, with null for None."""
     keys: list[str] = []
     values: list[str] = []
     ends: list[int | None] = []
@@ -184,7 +184,7 @@ def maps(rows: Iterable[Mapping[str, str] | None]) -> pa.MapArray:
 
 
 class LabelChanges(NamedTuple):
-    """Labels that were added or removed: `row` says at which pair of records."""
+    """Labels that were added or removed; `row` is the index of the pair of records."""
 
     row: Numbers
     pairs: Numbers
@@ -192,9 +192,9 @@ class LabelChanges(NamedTuple):
 
 
 def label_changes(old: Labels, new: Labels) -> LabelChanges:
-    """Return what differs between `old` and `new`, row by row; unknown counts as none.
+    """Return how `new` differs from `old`, row by row; unknown labels count as none.
 
-    Where both hold labels, these must be numbered by the same words.
+    If both hold labels, they must have the same lists of words.
 
     Cost: 0.02 µs a label where the keys stay the same, several times that where they do not.
     """
@@ -221,7 +221,7 @@ def _rows_with_same_keys(old: Labels, new: Labels, old_row: Numbers, new_row: Nu
 
 
 def _only_once(row: Numbers, pairs: Numbers, is_new: Flags) -> Flags:
-    """Return which entries stand only among the old labels of their row, or only among the new ones."""
+    """Return which entries are only among the old labels of their row, or only among the new ones."""
     _, numbers = np.unique(pairs, return_inverse=True)
     entries = row * (numbers.max(initial=0) + 1) + numbers
     before, after = entries[~is_new], entries[is_new]
@@ -232,7 +232,7 @@ def _only_once(row: Numbers, pairs: Numbers, is_new: Flags) -> Flags:
 
 
 def _united(parts: Sequence[pa.StringArray]) -> tuple[pa.StringArray, list[Numbers]]:
-    """Return the words of all `parts`, each once, and for each part the numbers that its words have there."""
+    """Return the distinct words of all `parts`, and for each part the indices of its words among them."""
     encoded = pa.concat_arrays([pa.array([], pa.string()), *parts]).dictionary_encode()
     ends = np.cumsum([len(each) for each in parts])
     return encoded.dictionary, np.split(codes_of(encoded), ends[:-1])

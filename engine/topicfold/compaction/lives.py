@@ -1,4 +1,4 @@
-"""Which topic events count at all: those written at the current level, in a life of a namespace that is live there."""
+"""Which topic events count at all: those written at the current level, in the current life of a live namespace."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from topicfold.compaction.topic_names import split_topics
 from topicfold.model.events import AggregateKind, Kind
 
 _PLACES = 1 << 44
-"""Above any offset: a namespace's number and an offset make one number that sorts by both."""
+"""More than any offset, so that a namespace's number and an offset can be combined into one sortable number."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicEvents:
-    """Topic events at the current level, in namespaces that are known; sorted as the records are.
+    """Topic events at the current level, in known namespaces, sorted like the records.
 
-    `rows` are their places in the records. `names` and `namespaces` are given once each; `name` and `namespace` say
-    which, by event. A namespace is one of one partition: `partitions`.
+    `rows` are their places in the records. `names` and `namespaces` are distinct; `name` and `namespace` are indices
+    into them, by event. `keys` has the key of each name, `partitions` the partition of each namespace.
     """
 
     rows: Numbers
@@ -38,18 +38,18 @@ class TopicEvents:
 
 @dataclass(frozen=True, slots=True)
 class Candidates(TopicEvents):
-    """Those of them that are accepted if their base is the topic's version.
+    """The topic events that are accepted if their base is the topic's version.
 
-    `life` numbers the namespace's lives in the batch, 0 for the one it had before.
+    `life` numbers the namespace's lives in the batch; 0 is the one that it had before.
     """
 
     life: Numbers
 
 
 def topic_events_of(records: Records, folds: Sequence[OwnerFold]) -> TopicEvents:
-    """Return the topic events among `records`, after their owners were folded.
+    """Return the topic events among `records`; `folds` are their folded owners.
 
-    Records behind a level that this version does not know are none.
+    Records from a level record that this version does not know on are left out.
     """
     acts = (records.kinds == Kind.PUT) | (records.kinds == Kind.DELETE)
     named = acts & (records.aggregate_kinds == AggregateKind.TOPIC) & records.event_ids.any(axis=1)
@@ -78,9 +78,9 @@ def candidates_of(records: Records, events: TopicEvents, folds: Sequence[OwnerFo
 
 
 def _names(records: Records, rows: Numbers, partitions: int) -> tuple[Numbers, pa.StringArray, Numbers]:
-    """Return for each of `rows` the number of its name; and of all names each one's text and partition.
+    """Return for each of `rows` the index of its name, and for each name its text and its partition.
 
-    A name in the wrong partition is another name: it has no namespace there.
+    The same text in the wrong partition counts as another name, which has no namespace there.
     """
     encoded = records.names.dictionary_encode().combine_chunks()
     words = encoded.dictionary
@@ -97,7 +97,7 @@ def _names(records: Records, rows: Numbers, partitions: int) -> tuple[Numbers, p
 def _known(
     owners: Numbers, spaces: pa.StringArray, folds: Sequence[OwnerFold]
 ) -> tuple[Numbers, list[tuple[int, str]]]:
-    """Return which namespace each name is in, −1 where its partition knows none; and these, with their partitions."""
+    """Return the index of each name's namespace, −1 if its partition knows none; and the namespaces by partition."""
     encoded = spaces.dictionary_encode()
     words, code = encoded.dictionary.to_pylist(), pc.fill_null(encoded.indices, -1).to_numpy()
     places, place = np.unique(np.where(code >= 0, owners * len(words) + code, -1), return_inverse=True)
@@ -123,7 +123,7 @@ def _is_at_level(records: Records, folds: Sequence[OwnerFold]) -> Flags:
 
 
 def _life_at(lives: Sequence[Sequence[Life]], namespace: Numbers, offsets: Numbers) -> tuple[Numbers, np.ndarray]:
-    """Return the number of the life that each namespace has at that offset, and its incarnation."""
+    """Return the number of the life that each event's namespace has at its offset, and the life's incarnation."""
     counts = np.array([len(each) for each in lives], dtype=np.int64)
     if not len(counts):
         return np.zeros(len(offsets), np.int64), np.zeros((len(offsets), 16), np.uint8)

@@ -1,4 +1,4 @@
-"""What the job knows of a log: who it is, where it begins and ends, and whether it goes on from a snapshot."""
+"""What the job knows about a log: its identity, where it begins and ends, and whether it continues a snapshot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from topicfold.starting import open_log, require_log
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """What is known of a log at some moment. `start` and `end` are offsets by partition."""
+    """What is known about a log at some moment. `start` and `end` are offsets by partition."""
 
     identity: LogIdentity
     start: tuple[int, ...]
@@ -25,7 +25,7 @@ class LogFacts:
 
 @asynccontextmanager
 async def opened_log(settings: Settings) -> AsyncIterator[Log]:
-    """Give the log, which is made where there is none, and close it.
+    """Yield the log, created if it does not exist, and close it afterwards.
 
     Raises:
         LogUnavailable, ClusterUnavailable: it does not answer.
@@ -38,7 +38,7 @@ async def opened_log(settings: Settings) -> AsyncIterator[Log]:
 
 
 async def log_facts(settings: Settings) -> LogFacts:
-    """Return who the log is, and where it begins and ends.
+    """Return the log's identity, and where it begins and ends.
 
     Raises:
         BadSetting, WrongLog: there is no such log.
@@ -50,10 +50,10 @@ async def log_facts(settings: Settings) -> LogFacts:
 
 
 async def facts_of(log: Log) -> LogFacts:
-    """Return the same of a log that is open.
+    """Return the same for a log that is already open.
 
     Raises:
-        WrongLog: it is no log of ours.
+        WrongLog: it is not one of our logs.
         LogUnavailable: it does not answer.
     """
     identity = await recognise_identity(log)
@@ -63,39 +63,39 @@ async def facts_of(log: Log) -> LogFacts:
 
 
 def require_beginning(facts: LogFacts, root: Path) -> None:
-    """Return if the log has its beginning, for there is no commit at `root` to go on from.
+    """Check that the log still has its beginning, as there is no commit at `root` to continue from.
 
     Raises:
-        WrongSnapshot: it begins later.
+        WrongSnapshot: the log begins later.
     """
     for partition, start in enumerate(facts.start):
         if start:
             raise WrongSnapshot(
                 f"{root} holds no commit, and partition {partition} of the log begins at offset {start}: "
-                "what lay before was trimmed",
+                "everything before was trimmed",
                 hint="Name the directory with this log's snapshot.",
             )
 
 
 def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
-    """Return if the log holds all that lies behind `positions`.
+    """Check that the log holds everything from `positions` on.
 
     Raises:
         WrongLog: it ends before them.
-        WrongSnapshot: it begins behind them.
+        WrongSnapshot: it begins after them.
     """
     require_end(facts, positions)
     for partition, (position, start) in enumerate(zip(positions, facts.start, strict=True)):
         if start > position:
             raise WrongSnapshot(
                 f"partition {partition} of the log begins at offset {start}, the snapshot ends at {position}: "
-                "what lay between was trimmed",
-                hint="Restore the newest snapshot; without one this log cannot be folded any more.",
+                "everything between was trimmed",
+                hint="Restore the newest snapshot. Without one, this log cannot be folded any more.",
             )
 
 
 def require_end(facts: LogFacts, positions: tuple[int, ...]) -> None:
-    """Return if the log does not end before `positions`.
+    """Check that the log does not end before `positions`.
 
     Raises:
         WrongLog: it does.

@@ -14,10 +14,11 @@ from topicfold.model.events import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """Operations of some events: `event` says whose, `place` which of its own from 1 on.
+    """The operations of some events, in the events' order.
 
-    `starts` are the places here of each event's first, `last_change` by event the place of the last operation that
-    changed the record, 0 where none did.
+    By operation: `event` is the index of its event, `place` its place in that event, from 1. By event: `starts` is the
+    index of its first operation here, `last_change` the place of its last operation that changed the record, 0 if none
+    did.
     """
 
     event: Numbers
@@ -30,7 +31,7 @@ class Operations:
     last_change: Numbers
 
     def change_up_to(self) -> Numbers:
-        """Return for each operation the place of the last one of its event up to it that changed the record, else 0."""
+        """Return, by operation, the place of its event's last one, up to itself, that changed the record; else 0."""
         here = np.arange(len(self.event))
         last = np.maximum.accumulate(np.where(self.verdicts == Verdict.CHANGED, here, -1)) if len(here) else here
         first = self.starts[self.event]
@@ -38,7 +39,7 @@ class Operations:
 
 
 def operations_of(raw: Spans) -> Operations:
-    """Return the operations of events, given that part of their envelopes."""
+    """Return the operations of events, given the operations' part of their envelopes."""
     counts = raw.lengths // OPERATION_BYTES
     starts = np.cumsum(counts) - counts
     event = np.repeat(np.arange(len(raw)), counts)
@@ -55,7 +56,7 @@ def operations_of(raw: Spans) -> Operations:
 
 
 def joined_operations(parts: Sequence[tuple[Operations, int]]) -> Operations:
-    """Return all operations of `parts`, which come with the number of their first event."""
+    """Return all operations of `parts`, each given with the number of its first event."""
     nothing = operations_of(spans_of(np.zeros(0, np.uint8), *[np.zeros(0, np.int64)] * 2))
     whole = [(nothing, 0), *parts]
     ends = np.cumsum([0, *(len(each.event) for each, _ in whole)])

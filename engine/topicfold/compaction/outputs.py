@@ -24,12 +24,12 @@ from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import LABEL_INDEX
 
 _ORDER = [("namespace", "ascending"), ("route", "ascending")]
-"""Of topics in a file: whoever asks for one namespace reads little beside it, and a node has one after another to load,
-which takes a fifth less than picking each namespace's out of everywhere."""
+"""The order of topics in a file. A query for one namespace reads little else, and a node loads one namespace after
+another, which takes a fifth less time than gathering each namespace's topics from the whole file."""
 
 
 def write_topics(plan: Plan, routes: tuple[int, int], changed: pa.Table) -> Iterator[DataFile]:
-    """Write the changed topics to the tail; or all topics of the slice anew, and the label index with them."""
+    """Write the changed topics to the tail; or, if the plan says so, rewrite the slice's topics and label index."""
     if not plan.rewrites:
         if changed.num_rows:
             yield write_rows(plan.root, "topics_tail", plan.label, changed.sort_by(_ORDER))
@@ -46,7 +46,7 @@ def write_topics(plan: Plan, routes: tuple[int, int], changed: pa.Table) -> Iter
 
 
 def label_index(topics: pa.Table) -> pa.Table:
-    """Return the index of these topics' labels: the topics of each namespace, key and value."""
+    """Return the label index of these topics: the topics for each namespace, key and value."""
     labels = topics["labels"].combine_chunks()
     row = pa.array(np.repeat(np.arange(len(labels)), np.diff(labels.offsets.to_numpy())))
     flat = {
@@ -62,7 +62,7 @@ def label_index(topics: pa.Table) -> pa.Table:
 def write_changes(
     plan: Plan, records: Records, fold: TopicFold, candidates: Candidates, owners: Sequence[OwnerChange]
 ) -> Iterator[DataFile]:
-    """Write the accepted events of topics and of these owners, and how they changed the labels of topics."""
+    """Write the accepted events of topics and of these owners, and the changes of topics' labels."""
     names = pa.array(candidates.namespaces, pa.string())
     history, diffs = [], []
     for page in fold.pages:
@@ -94,7 +94,7 @@ def _written(plan: Plan, table: str, parts: Sequence[pa.Table]) -> Iterator[Data
 def write_ends(
     plan: Plan, records: Records, ends: Sequence[End], found: Unlabelled, owners: Sequence[OwnerChange]
 ) -> Iterator[DataFile]:
-    """Write the labels that went with their namespaces."""
+    """Write the labels that were removed by the end of their namespaces."""
     if not len(found.end):
         return
     rows = {(int(records.partitions[each.row]), int(records.offsets[each.row])): each.row for each in owners}

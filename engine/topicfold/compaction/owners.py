@@ -1,7 +1,8 @@
-"""Tenants and namespaces in a batch, folded by the engine's own fold: their records, and the lives topics have in them.
+"""Tenants and namespaces in a batch, folded by the engine's own fold: their records, and the namespaces' lives.
 
-Every slice folds all of them, for a topic's verdict depends on its namespace's life. Whether a namespace is empty no
-slice can know alone: where a delete requires it, all are asked for a census, and the batch is folded again with that.
+Every slice folds all of them, because a topic's verdict depends on its namespace's life. No slice alone can know
+whether a namespace is empty: where a delete requires that, all slices contribute to a census, and the batch is folded
+again with the result.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from topicfold.state.fold import PartitionState
 
 
 class OwnerRows(NamedTuple):
-    """What is known of one partition's tenants and namespaces before a batch."""
+    """One partition's tenants and namespaces before a batch, and its level."""
 
     level: int
     tenants: Mapping[str, Aggregate]
@@ -30,7 +31,7 @@ class OwnerRows(NamedTuple):
 
 
 class Life(NamedTuple):
-    """From behind `offset` on the namespace has this incarnation; GENESIS: it is not live."""
+    """After `offset` the namespace has this incarnation; GENESIS means that it is not live."""
 
     offset: int
     incarnation: bytes
@@ -39,9 +40,9 @@ class Life(NamedTuple):
 class OwnerFold(PartitionState):
     """A partition without its topics.
 
-    `lives` has an entry for each namespace that is known; `levels` (offset, level from behind it on); `stop` is the
-    offset of a level record beyond this version. `asked` are the namespaces that the census would have to tell of, and
-    does not: what is said of these is a guess.
+    `lives` has an entry for each known namespace. `levels` are pairs: an offset, and the level after it. `stop` is the
+    offset of a record with a level that this version does not know. `asked` are the namespaces that a census is needed
+    for but does not cover; the result for these is a guess.
     """
 
     def __init__(self, partition: int, partitions: int, before: OwnerRows, census: Census) -> None:
@@ -57,7 +58,7 @@ class OwnerFold(PartitionState):
         self._census = census
 
     def step(self, offset: int, event: Event) -> Change | None:
-        """Fold one record; return what came of it, None where it must not be passed."""
+        """Fold one record; return the result, or None if this version must not go beyond that record."""
         self.position = offset
         try:
             change = self.apply(offset, event)
@@ -76,7 +77,7 @@ class OwnerFold(PartitionState):
         return change
 
     def _turn_over(self, namespace: str, is_live: bool) -> bool:
-        """Leave topics alone: slices have them, and nobody is told here whether there were any."""
+        """Return False, and do nothing: topics are not kept here, and nobody asks here whether there were any."""
         return False
 
     def _has_topics(self, namespace: str) -> bool:
@@ -90,7 +91,7 @@ class OwnerFold(PartitionState):
 
 
 class OwnerChange(NamedTuple):
-    """An accepted event of a tenant or namespace."""
+    """An accepted event of a tenant or namespace. `is_refused`: a delete after which the namespace is still live."""
 
     row: int
     event: Event
@@ -109,7 +110,7 @@ def is_owners(records: Records) -> Flags:
 def fold_owners(
     records: Records, before: Sequence[OwnerRows], census: Census
 ) -> tuple[list[OwnerFold], list[OwnerChange]]:
-    """Return the fold of each partition's owners after `records`, and the accepted events among them, by row."""
+    """Return each partition's fold of its owners after `records`, and the owners' accepted events in order of row."""
     folds = [OwnerFold(number, len(before), rows, census) for number, rows in enumerate(before)]
     accepted = []
     for row in np.flatnonzero(is_owners(records)).tolist():

@@ -1,4 +1,4 @@
-"""What a batch's slices are told, and what they answer. Travels between driver and executors."""
+"""What a batch's slices receive and return. Both travel between driver and executors."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from topicfold.snapshot.commits import DataFile
 class Plan:
     """One batch, to be folded onto the state in `files`.
 
-    `start` are the positions before it, and `owners` tenants and namespaces, both by partition. `rewrites` says that
-    `topics` is written anew rather than `topics_tail` added to. `census` is empty until slices have asked for one.
-    `whole_operations` asks for all operations: some have come twice, and which stay in the rings has to be found out
-    one by one.
+    `start` has the positions before it, `owners` the tenants and namespaces, both by partition. `rewrites`: `topics`
+    is rewritten, instead of adding to `topics_tail`. `census` is empty until slices have asked for one.
+    `whole_operations`: slices return all operations, because some were repeated, so the driver has to find out one by
+    one which stay in the rings.
     """
 
     root: Path
@@ -37,7 +37,7 @@ class Plan:
 
     @property
     def label(self) -> str:
-        """How names of the batch's files begin."""
+        """What the names of the batch's files begin with."""
         return f"{self.sequence:012}"
 
 
@@ -53,14 +53,19 @@ class NamespaceDelta(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SliceResult:
-    """What one slice made of a batch.
+    """The result of one slice of a batch.
 
-    With `asked` nothing was written: the batch must be folded again with a census of these namespaces, and `counts` are
-    the slice's part in it. `owners` are changed tenants and namespaces, as an Arrow stream of `topics`; all slices know
-    them, the first one says. `ended` are the namespaces whose life from before the batch ended in it, which all know.
-    `operations` are those of accepted events that the slice answers for, as many as fit in the rings, topics' in the
-    log's order and behind them owners': an array of `rings.OPERATIONS` as bytes. `passed` are those before them, as
-    `rings.PASSED`. `stated` is what nodes say of where the slice's part of each partition ends.
+    If `asked` is not empty, nothing was written: the batch must be folded again with a census of these namespaces, to
+    which this slice contributes `counts`. All slices know the same `stops`, `levels`, `asked` and `ended`.
+
+    - `seen`: by partition, the records that this slice answers for.
+    - `stops`, `levels`: where this version must not go on, by partition; and each partition's level at the end.
+    - `ended`: namespaces whose life from before the batch ended in it.
+    - `owners`: the changed tenants and namespaces, as an Arrow stream of `topics`; only the first slice sends them.
+    - `operations`: those of accepted events that this slice answers for, as many as fit in the rings; topics' in the
+      log's order, then owners'. The bytes of an array of `rings.OPERATIONS`.
+    - `passed`: the operations before those, as `rings.PASSED`.
+    - `stated`: the digests that nodes state for the positions where the slice's part of each partition ends.
     """
 
     seen: Mapping[int, Seen]
@@ -79,13 +84,13 @@ class SliceResult:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def facts(self) -> str:
-        """Return all but what is bytes as JSON."""
+        """Return all fields except bytes as JSON."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return json.dumps({name: value for name, value in values.items() if not isinstance(value, bytes)})
 
     @classmethod
     def of(cls, facts: str, owners: bytes, operations: bytes, passed: bytes) -> SliceResult:
-        """Return the result that stands in `facts` and these bytes."""
+        """Return the result, given its `facts` and its fields of bytes."""
         plain: dict[str, Any] = json.loads(facts)
         return cls(
             {int(partition): Seen(*each) for partition, each in plain["seen"].items()},

@@ -1,4 +1,4 @@
-"""What a slice must know of its topics from before a batch: rows of `topics` and `topics_tail`, by name.
+"""What a slice must know about its topics before a batch: rows of `topics` and `topics_tail`, by name.
 
 A topic may have several rows; the one with the highest offset counts.
 """
@@ -21,7 +21,7 @@ from topicfold.snapshot.topic_rows import ids_of
 
 COMPARED = ["name", "namespace", "key", "partition", "offset", "gone", "live", "version", "etag_id", "etag_place",
             "incarnation", "hash", "labels"]  # fmt: skip
-"""The columns that a fold reads of a topic's row."""
+"""The columns of a topic's row that a fold reads."""
 
 
 def rows_of(
@@ -31,9 +31,9 @@ def rows_of(
     names: pa.StringArray,
     namespaces: Sequence[str],
 ) -> pa.Table:
-    """Return the newest row, in the columns `COMPARED`, of each topic with one of `names` or in one of `namespaces`.
+    """Return the newest row, with the columns `COMPARED`, of each topic that has one of `names` or is in `namespaces`.
 
-    Only topics in this range of routes; none that is gone. Cost: reads these columns of the range.
+    Only topics in this range of routes, and none that is gone. Cost: reads these columns of the range.
     """
     if not len(names) and not namespaces:
         return _columns(COMPARED).empty_table()
@@ -49,7 +49,7 @@ def all_rows(root: Path, files: Sequence[DataFile], routes: tuple[int, int]) -> 
 
 
 def newest_events(root: Path, files: Sequence[DataFile]) -> dict[int, tuple[int, bytes]]:
-    """Return offset and id of the last event of each partition that what there is comes from."""
+    """Return, by partition, offset and id of the last event that left a row which is not gone."""
     only, columns = ~pc.field("gone"), ["partition", "offset", "version"]
     rows = pa.concat_tables([read_rows(root, files, table, columns, only) for table in ("topics", "topics_tail")])
     last = rows.group_by("partition").aggregate([("offset", "max")])
@@ -65,7 +65,7 @@ def owner_rows(root: Path, files: Sequence[DataFile]) -> pa.Table:
 
 
 def newest(rows: pa.Table) -> pa.Table:
-    """Return of the rows with one name the one with the highest offset, if it is not gone."""
+    """Return, for each name and kind, the row with the highest offset, unless it is gone."""
     name = pc.dictionary_encode(rows["name"].combine_chunks()).indices.to_numpy(zero_copy_only=False)
     if "kind" in rows.column_names:
         kind = pc.dictionary_encode(rows["kind"].combine_chunks()).indices.to_numpy(zero_copy_only=False)
@@ -79,24 +79,24 @@ def newest(rows: pa.Table) -> pa.Table:
 
 
 def places_of(rows: pa.Table, names: pa.StringArray) -> Numbers:
-    """Return for each name where its row is in `rows`, −1 where there is none."""
+    """Return for each name the index of its row in `rows`, −1 if there is none."""
     found = pc.index_in(names, value_set=rows["name"].combine_chunks())
     places: Numbers = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return places
 
 
 def ids_at(rows: pa.Table, column: str, places: Numbers) -> Bytes:
-    """Return sixteen bytes from each of these rows, zeros where the place is −1."""
+    """Return the sixteen bytes in this column of each of these rows, zeros where the place is −1."""
     return np.concatenate([ids_of(rows[column]), np.zeros((1, 16), np.uint8)])[places]
 
 
 def numbers_at(rows: pa.Table, column: str, places: Numbers) -> Numbers:
-    """Return a number from each of these rows, zero where the place is −1."""
+    """Return the number in this column of each of these rows, 0 where the place is −1."""
     return np.append(rows[column].to_numpy().astype(np.int64), 0)[places]
 
 
 def flags_at(rows: pa.Table, column: str, places: Numbers) -> Flags:
-    """Return a flag from each of these rows, false where the place is −1."""
+    """Return the flag in this column of each of these rows, false where the place is −1."""
     return np.append(rows[column].to_numpy(), False)[places]
 
 

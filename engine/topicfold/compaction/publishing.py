@@ -1,9 +1,9 @@
-"""The Delta tables of a snapshot, brought to what its commits say. Everybody else reads them; of ours only
-`snapshot/archive.py`, and that only `history`.
+"""Publishes a snapshot's commits as Delta tables, for other tools to read. Topicfold itself reads only one of them,
+`history`, in `snapshot/archive.py`.
 
-A commit is published after it is put: table by table, its row in `commits` last. Doing it again changes nothing, and
-a job that was overtaken changes nothing either: each version names its commit as Delta's application transaction, and
-of two writers of one such number Delta lets one through.
+A commit is published after it was put: table by table, with its row in `commits` last. Publishing again changes
+nothing, nor does a job that was overtaken: each version names its commit as Delta's application transaction, and of
+two writers with the same number Delta lets one through.
 """
 
 from __future__ import annotations
@@ -29,36 +29,37 @@ from topicfold.snapshot.durable_files import sync_directory, sync_file
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
 
 _UNUSABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\\ud800-\udfff]")
-"""What Delta takes for something else in a directory's name, or ends of: seen with deltalake 1.6.6."""
+"""What Delta misreads in a directory's name, or fails on: seen with deltalake 1.6.6."""
 
 APPLICATION = "topicfold"
-"""What Delta knows us as; the version of our transactions is the commit's sequence."""
+"""Our application id in Delta's transactions, whose version is the commit's sequence."""
 
 
 def require_usable(root: Path) -> None:
-    """Return if Delta tables can lie in this directory.
+    """Check that this directory can hold Delta tables.
 
     Raises:
-        BadSetting: its name, or that of one it lies in, links followed, is not what Delta would write to.
-        SnapshotUnreadable: it is no directory but a URL.
+        BadSetting: Delta would not write to a directory whose path, with links resolved, has such a name in it.
+        SnapshotUnreadable: it is a URL, not a directory.
     """
     require_path(root)
     path = str(root.resolve())
     if found := _UNUSABLE.search(path):
         raise BadSetting(
-            f"no Delta table can lie in {path!r}: its libraries take {found[0]!r} for something else",
+            f"no Delta table can lie in {path!r}: Delta's libraries misread {found[0]!r}",
             hint="Name a directory without \\, control characters, and % before two hexadecimal digits.",
         )
 
 
 def publish(root: Path, newest: Commit) -> None:
-    """Bring every table to `newest`, by way of the commits that were not published yet.
+    """Bring every table to `newest`, by publishing in order all commits that have not been published.
 
-    Where the Delta log of `commits` is gone, these are known by the growing tables: all before their newest were.
+    If the Delta log of `commits` is gone, the growing tables tell where to begin: all commits before the newest one
+    that any of them has were published.
 
     Raises:
-        SnapshotDamaged: one of these, the Delta log of a table, or a file that is to be written anew cannot be read; or
-            a table takes no change, for somebody gave it properties that forbid it.
+        SnapshotDamaged: one of these commits, the Delta log of a table, or a file that is to be rewritten cannot be
+            read; or a table takes no change, because somebody gave it properties that forbid it.
     """
     grown = max(_transaction(root / table) for table in GROWING_TABLES)
     for each in reversed([*_back_to(root, newest, published_sequence(root) or max(grown - 1, 0))]):
@@ -69,12 +70,13 @@ def publish(root: Path, newest: Commit) -> None:
 
 
 def restore_lost(root: Path, newest: Commit) -> None:
-    """Bring growing tables what the commits that are still there added to them, where entries of a Delta log are gone.
+    """Add to growing tables what they lack of commits that are still there, if entries of their Delta logs are lost.
 
-    Behind a published commit nobody would look for it any more, and once the commit is removed nobody could.
+    Otherwise nobody would look for these rows once a later commit was published, or could find them once theirs was
+    removed.
 
     Raises:
-        SnapshotDamaged: a Delta log, or a file that is to be written anew cannot be read.
+        SnapshotDamaged: a Delta log, or a file that is to be rewritten, cannot be read.
     """
     for table in GROWING_TABLES:
         readable: list[Commit] = []
@@ -88,9 +90,9 @@ def restore_lost(root: Path, newest: Commit) -> None:
 
 
 def lost_growth(root: Path, newest: Commit) -> Path | None:
-    """Return a file of rows that growing tables do not have, of commits up to `newest`, and cannot be brought.
+    """Return a missing file whose rows, added by commits up to `newest`, the growing tables do not have; else None.
 
-    A copy that was made while the job ran may lack some. What commits added that are gone is taken to be there.
+    A copy made while the job ran may lack such files. Commits that were removed are assumed to have been published.
     """
     for table in GROWING_TABLES:
         with suppress(SnapshotDamaged):
@@ -102,7 +104,7 @@ def lost_growth(root: Path, newest: Commit) -> Path | None:
 
 
 def _back_to(root: Path, newest: Commit, sequence: int) -> Iterator[Commit]:
-    """Yield the commits behind that number, the newest first.
+    """Yield the commits after that number, up to `newest`, the newest first.
 
     Raises:
         SnapshotDamaged: the next one cannot be read.
@@ -116,12 +118,12 @@ def _back_to(root: Path, newest: Commit, sequence: int) -> Iterator[Commit]:
 
 
 def published_sequence(root: Path) -> int:
-    """Return the newest commit that all tables have, 0 for none."""
+    """Return the number of the newest commit that all tables have, 0 for none."""
     return _transaction(root / "commits")
 
 
 def noted_sequence(root: Path) -> int:
-    """Return the newest commit that any table has taken note of, 0 for none: another of that number it would not."""
+    """Return the highest commit number that any table has recorded, 0 for none; it must not be used again."""
     return max(_transaction(root / table) for table in SCHEMAS)
 
 
@@ -133,9 +135,9 @@ def active_files(root: Path, table: str) -> set[str]:
 
 
 def active_files_at(root: Path, table: str, time: float) -> set[str]:
-    """Return the names of the files that made up a Delta table at a time, by the clock of where it lies.
+    """Return the names of the files that made up a Delta table at `time`, in seconds by the clock of its file system.
 
-    No names where its log does not go so far back, or that version cannot be opened: then nobody reads it.
+    Empty if its log does not go back that far, or if that version cannot be opened, so that nobody can be reading it.
     """
     log = root / table / "_delta_log"
     with suppress(DeltaError, FileNotFoundError):
@@ -146,7 +148,7 @@ def active_files_at(root: Path, table: str, time: float) -> set[str]:
 
 
 def _bring(root: Path, table: str, commit: Commit) -> int:
-    """Return the version of `table` that is as `commit` says, made now if there is none."""
+    """Return the version of `table` that matches `commit`, created now if there is none."""
     while True:
         delta = _opened(root, table)
         if (delta.transaction_version(APPLICATION) or 0) >= commit.sequence:
@@ -157,7 +159,7 @@ def _bring(root: Path, table: str, commit: Commit) -> int:
             gone = active - {_name(each) for each in files}
         else:
             gone, kept = _given_up(root, table, commit, active)
-            # One that is gone, as from a copy, would keep everybody from reading the others.
+            # A file that is missing, as in a copy, would make the whole table unreadable.
             added = (each for each in commit.added if each.table == table and (root / each.path).exists())
             files = [*added, *kept]
         new = [each for each in files if _name(each) not in active]
@@ -168,15 +170,15 @@ def _bring(root: Path, table: str, commit: Commit) -> int:
 
 
 def _given_up(root: Path, table: str, commit: Commit, active: set[str]) -> tuple[set[str], list[DataFile]]:
-    """Return the files of a growing table with rows of commits that `commit` goes past, and these files' other rows.
+    """Return a growing table's files that have rows of commits given up by `commit`, and files with their other rows.
 
-    A damaged commit that was given up may have been published. Its files have its number, until somebody joins them
-    with others (`optimize`): then what is left of such a file is written anew, and that may be joined again.
+    A damaged commit that was given up may have been published. Its files bear its number, until somebody merges them
+    with others (`optimize`). Then the other rows of such a file are written to a new file, which may be merged again.
 
     Raises:
-        SnapshotDamaged: a joined file cannot be read.
+        SnapshotDamaged: a merged file cannot be read.
 
-    Cost: only behind a commit that was given up, reads one column of each joined file.
+    Cost: only if `commit` gives up others, reads one column of each merged file.
     """
     if commit.after == commit.sequence - 1:
         return set(), []
@@ -195,7 +197,7 @@ def _given_up(root: Path, table: str, commit: Commit, active: set[str]) -> tuple
 
 
 def _other_rows(path: Path, table: str, commit: Commit) -> pa.Table | None:
-    """Return a joined file's rows without those of commits that `commit` goes past; None where it has none of these."""
+    """Return a merged file's rows without those of commits that `commit` gave up; None if it has none of these."""
     given_up = (pc.field("sequence") > commit.after) & (pc.field("sequence") < commit.sequence)
     schema = SCHEMAS[table]
     try:
@@ -208,7 +210,7 @@ def _other_rows(path: Path, table: str, commit: Commit) -> pa.Table | None:
 
 
 def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None:
-    """Add the row of `commit` to the table `commits`, if it is not there."""
+    """Add the row of `commit` to the table `commits`, unless it is there."""
     row = {
         "sequence": commit.sequence,
         "time": moment_of(commit.time_ms),
@@ -234,10 +236,10 @@ def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None
 
 
 def _written(delta: DeltaTable, path: Path, commit: Commit, new: Sequence[DataFile], gone: set[str]) -> bool:
-    """Return whether the next version of `delta` is now the one with these files; False if somebody else was first.
+    """Write the next version of `delta`, with these files; return False if somebody else wrote that version first.
 
     Raises:
-        SnapshotDamaged: the table takes no change, whoever is first.
+        SnapshotDamaged: the table takes no change.
     """
     actions: list[AddAction | RemoveAction] = [
         AddAction(_name(each), each.size, {}, commit.time_ms, True, json.dumps({"numRecords": each.rows}))
@@ -270,9 +272,9 @@ def _opened(root: Path, table: str) -> DeltaTable:
 
 
 def _sync_entry(path: Path, version: int) -> None:
-    """Have an entry of a Delta log on the disk when this returns, unless it was summed up since: Delta sees to neither.
+    """Sync an entry of a Delta log, and its directory, to disk, as Delta does not. The entry may be gone already.
 
-    Otherwise a power failure may leave `commits` with a row and the table without what that commit added to it.
+    Otherwise a power failure could leave a row in `commits`, but not what that commit added to the table.
     """
     log = path / "_delta_log"
     with suppress(FileNotFoundError):
@@ -281,7 +283,7 @@ def _sync_entry(path: Path, version: int) -> None:
 
 
 def _transaction(path: Path) -> int:
-    """Return the newest commit that a table has taken note of, 0 for none."""
+    """Return the number of the newest commit that a table has recorded, 0 for none."""
     return (_delta(path).transaction_version(APPLICATION) or 0) if DeltaTable.is_deltatable(str(path)) else 0
 
 
@@ -293,14 +295,14 @@ def _delta(path: Path) -> DeltaTable:
 
 
 def _unusable(path: Path, how: str, error: DeltaError) -> SnapshotDamaged:
-    """Return what is wrong with the Delta log of the table at `path`."""
+    """Return the error that says what is wrong with the Delta log of the table at `path`."""
     reason = f"{path / '_delta_log'} {how}: {str(error).splitlines()[0][:200]}"
     return SnapshotDamaged(reason, hint=_way_out(path.name), sequence=0, path=str(path))
 
 
 def _way_out(table: str) -> str:
-    """Return what to do where a file of a table is damaged."""
-    other_way = "compact into a new directory" if table in GROWING_TABLES else "remove it: it is made anew"
+    """Return the hint for a damaged file of a table."""
+    other_way = "compact into a new directory" if table in GROWING_TABLES else "remove it, and it is made again"
     return f"Restore it, or {other_way}. Nodes do not need it."
 
 

@@ -1,4 +1,4 @@
-"""The records of one slice of a batch: taken apart, in columns, in the order of the log."""
+"""The records of one slice of a batch: parsed, in columns, in the order of the log."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from topicfold.model.events import Event
 
 _OFFSET_BITS = 44
 _PAGE_ROWS = 20_000
-"""What is made of so many records on the way stays in a processor's cache."""
+"""The intermediate data of this many records fits into a processor's cache."""
 _PAGE_BYTES = 1 << 26
 _FEW_RUNS = 8
 
 RECORDS = pa.schema({"partition": pa.int32(), "offset": pa.int64(), "value": pa.binary(), "is_own": pa.bool_()})
-"""What a slice is given. `is_own`: this slice answers for the record; others were given a copy."""
+"""What a slice is given. `is_own`: this slice answers for the record; otherwise it is a copy of another slice's."""
 
 
 class Seen(NamedTuple):
-    """Of one partition: how many records, garbage too, a slice answers for, and the first and last of their offsets."""
+    """How many records of one partition, garbage included, a slice answers for, and their first and last offset."""
 
     records: int
     first: int
@@ -36,7 +36,7 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page(Envelopes):
-    """Records that came together and are no garbage, sorted by partition and offset."""
+    """Records that arrived together and are not garbage, sorted by partition and offset."""
 
     partitions: Numbers
     offsets: Numbers
@@ -52,9 +52,9 @@ class Page(Envelopes):
 
 
 class Records:
-    """Pages one behind the other; what verdicts read is here for all of them at once, at the same places.
+    """Consecutive pages. The columns that verdicts need are also here, concatenated over all pages.
 
-    `firsts` are the places of each page's first record, and behind them the number of all records.
+    `firsts` has the place of each page's first record, followed by the number of all records.
     """
 
     def __init__(self, pages: Sequence[Page]) -> None:
@@ -78,17 +78,17 @@ class Records:
         return len(self.offsets)
 
     def by_page(self, rows: Numbers) -> Iterator[tuple[Page, Numbers]]:
-        """Yield for every page the places in it of those of `rows`, which rise, that are there."""
+        """Yield every page, with the places in it of those of `rows` that it holds; `rows` must rise."""
         ends = np.searchsorted(rows, self.firsts)
         for number, page in enumerate(self.pages):
             yield page, rows[ends[number] : ends[number + 1]] - self.firsts[number]
 
     def at(self, rows: Numbers) -> Page:
-        """Return only these rows, which rise."""
+        """Return only these rows, which must rise."""
         return _joined([page.at(places) for page, places in self.by_page(rows) if len(places)])
 
     def event(self, row: int) -> Event:
-        """Return one record as the engine has it."""
+        """Return one record as an `Event`."""
         page, place = self._found(row)
         return page.event(place)
 
@@ -98,7 +98,7 @@ class Records:
         return page.payloads[place]
 
     def payloads_at(self, rows: Numbers) -> pa.BinaryArray:
-        """Return the payloads of `rows`, which rise."""
+        """Return the payloads of `rows`, which must rise."""
         cut = [page.payloads.at(places).cut() for page, places in self.by_page(rows) if len(places)]
         return pa.concat_arrays([pa.array([], pa.binary()), *cut])
 
@@ -108,12 +108,12 @@ class Records:
 
 
 def read_records(batches: Iterable[pa.RecordBatch], start: Sequence[int]) -> tuple[Records, dict[int, Seen]]:
-    """Return the records of `batches` at or above `start`, which is by partition; and what was seen of each partition.
+    """Return the records of `batches` at or above `start`, the positions by partition; and what each partition had.
 
-    Batches have the columns `RECORDS`, in whichever of Arrow's layouts Spark was told to bring them
-    (`spark.sql.execution.arrow.useLargeVarTypes`) and however small (`maxRecordsPerBatch`); rows below `start` are
-    folded already. Rows may be in any order, but are expected in that of the log within long runs, which is how Spark's
-    shuffle brings them.
+    Batches have the columns `RECORDS`, in whichever of Arrow's layouts Spark was set to deliver
+    (`spark.sql.execution.arrow.useLargeVarTypes`), and of any size (`maxRecordsPerBatch`). Rows below `start` were
+    folded before. Rows may be in any order, but it is fastest if they come in long runs in the log's order, as Spark's
+    shuffle delivers them.
     """
     floors = np.asarray(start, dtype=np.int64)
     runs: list[Page] = []
@@ -134,7 +134,7 @@ def read_records(batches: Iterable[pa.RecordBatch], start: Sequence[int]) -> tup
 
 
 def _joined_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the same rows in fewer batches, where they come in small ones: each costs as much as 2,000 records."""
+    """Yield the same rows, with small batches combined: each batch costs as much as 2,000 records."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -148,14 +148,14 @@ def _joined_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 
 def _as_one(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return `batches` as one; a single one, which may be of 2 GB, is not copied."""
+    """Return `batches` as one; a single one, which may have 2 GB, is not copied."""
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def _runs(page: Page) -> list[Page]:
-    """Return the parts of a page that are in order, each of one partition; the page sorted where these are many.
+    """Return the sorted runs that a page consists of, each of one partition; or the page sorted, if they are many.
 
-    A part of several partitions might reach over other pages' records, and all would have to be sorted for it.
+    A run of several partitions might overlap with other pages' records, so that all records would have to be sorted.
     """
     places = log_places(page.partitions, page.offsets)
     breaks = np.flatnonzero((places[1:] < places[:-1]) | (page.partitions[1:] != page.partitions[:-1])) + 1
@@ -178,7 +178,7 @@ def _in_order(runs: Sequence[Page]) -> list[Page]:
 
 
 def log_places(partitions: Numbers, offsets: Numbers) -> Numbers:
-    """Return numbers that sort records by partition and offset."""
+    """Return numbers that sort like partition and offset."""
     return (partitions << _OFFSET_BITS) + offsets
 
 
@@ -186,7 +186,7 @@ def require_whole(seen: Sequence[Mapping[int, Seen]], start: Sequence[int]) -> l
     """Return the positions after a batch, by partition, given what each slice has seen of it.
 
     Raises:
-        LogGap: an offset between `start` and the batch's end was seen by nobody.
+        LogGap: no slice has seen an offset between `start` and the batch's end.
     """
     to = list(start)
     for partition, first in enumerate(start):
@@ -199,7 +199,7 @@ def require_whole(seen: Sequence[Mapping[int, Seen]], start: Sequence[int]) -> l
             raise LogGap(
                 f"partition {partition}: the snapshot ends before offset {first}, the batch holds {count} records "
                 f"from offset {least} to {end - 1}",
-                hint="Run it again: it goes on from the newest commit. Where that ends so too, somebody trimmed or "
+                hint="Run it again: it continues from the newest commit. If that fails too, somebody trimmed or "
                 "compacted the topic, or wrote transactions to it: restore the log.",
                 partition=partition,
                 expected=first,

@@ -1,6 +1,6 @@
-"""The rings of operation ids in columns: the same as `state.operations.OperationRing`, a batch at a time.
+"""The rings of operation ids, in columns: the same as `state.operations.OperationRing`, a batch at a time.
 
-An operation is one row of 43 bytes, laid out as digests hash it, so a ring's digest is one hash over its rows.
+An operation is one row of 43 bytes, in the layout that digests hash, so a ring's digest is one hash over its rows.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.snapshot.tables import RINGS
 
 OPERATIONS = np.dtype([("partition", "<i4"), ("offset", "<i8"), ("by_client", "?"), ("entry", "u1", (43,))])
-"""An operation of an accepted event, where that stands in the log, and as a ring keeps it."""
+"""An operation of an accepted event: where that event is in the log, and the operation as a ring keeps it."""
 
 _NO_HALVES = np.zeros(0, np.uint64)
 
 PASSED = np.dtype([("partition", "<i4"), ("by_client", "?"), ("half", "<u8")])
-"""Of an operation that so many others follow that it does not stay in its ring: the last eight bytes of its id."""
+"""An operation that does not stay in its ring, because too many follow: only the last eight bytes of its id."""
 
 CAPACITIES = {"client": CLIENT_RING, "server": SERVER_RING}
 
 
 def latest_of(partitions: Numbers, by_client: Flags) -> Numbers:
-    """Return the places, which rise, of those operations that may be in a ring after all of them."""
+    """Return the places, in rising order, of the operations that may still be in a ring after all of them."""
     kinds = partitions * 2 + by_client
     found = [np.zeros(0, np.int64)]
     for kind in np.unique(kinds).tolist():
@@ -37,7 +37,7 @@ def latest_of(partitions: Numbers, by_client: Flags) -> Numbers:
 
 
 def passed_over(partitions: Numbers, by_client: Flags, ids: Bytes) -> npt.NDArray[np.void]:
-    """Return operations as `PASSED`."""
+    """Return operations in the form of `PASSED`."""
     rows = np.zeros(len(ids), PASSED)
     rows["partition"], rows["by_client"], rows["half"] = partitions, by_client, _halves(ids)
     return rows
@@ -45,27 +45,27 @@ def passed_over(partitions: Numbers, by_client: Flags, ids: Bytes) -> npt.NDArra
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """The last operations of one kind, oldest first; `number` counts all there ever were, dropped ones too."""
+    """The last operations of one kind, oldest first; `number` counts all there ever were, dropped ones included."""
 
     capacity: int
     rows: Bytes
     number: int
 
     def added(self, more: Bytes) -> tuple[Ring, Bytes]:
-        """Return the ring after `more` operations, in their order, and those of them that were new to it."""
+        """Return the ring after adding `more` operations in order, and those of them that were new to it."""
         if self.are_new(more):
             return self.with_new(more, 0), more
         rows, kept = self._one_by_one(more)
         return Ring(self.capacity, rows, self.number + len(kept)), kept
 
     def with_new(self, more: Bytes, passed: int) -> Ring:
-        """Return the ring after `more` operations, in their order, before which `passed` others came; all are new."""
+        """Return the ring after `passed` other operations and then `more`, in order; all of them must be new."""
         return Ring(
             self.capacity, np.concatenate([self.rows, more])[-self.capacity :], self.number + passed + len(more)
         )
 
     def are_new(self, more: Bytes, passed: npt.NDArray[np.uint64] = _NO_HALVES) -> bool:
-        """Return whether no id is known or comes twice. May say no where it does; by half of each id."""
+        """Return whether no id is known or repeated; may wrongly return False, as it compares only half of each id."""
         ids = np.concatenate([_halves(self.rows), _halves(more), passed])
         ids.sort()
         return not (ids[1:] == ids[:-1]).any()
@@ -90,7 +90,7 @@ def empty_ring(kind: str) -> Ring:
 
 
 def ring_rows(partition: int, kind: str, first: int, rows: Bytes) -> pa.Table:
-    """Return operations as the table `rings` has them; `first` is the number of the first of them."""
+    """Return operations as rows of the table `rings`; `first` is the number of the first one."""
     columns = {
         "partition": pa.array(np.full(len(rows), partition), pa.int32()),
         "ring": pa.array([kind] * len(rows), pa.string()),

@@ -1,8 +1,8 @@
-"""Which slice of a job folds a record. Said in SQL, for the JVM deals records out.
+"""Which slice of a job folds a record. Expressed in SQL, because the JVM distributes the records.
 
-A topic's events go to the slice of its name; events of tenants and namespaces, and levels, go to all slices, for they
-decide over topics. Only a hint is read here, from bytes that may be garbage: whatever a name's bytes are, all records
-with them meet in one slice.
+A topic's events go to the slice of its name. Events of tenants and namespaces, and level records, go to all slices,
+because verdicts on topics depend on them. What is read here is only a hint, from bytes that may be garbage; but all
+records with the same bytes for a name go to the same slice.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _KIND_AT, _AGGREGATE_AT, _LENGTH_AT, _NAME_AT = 10, 28, 65, 77
 
 
 def route_of(name: str) -> int:
-    """Return where `name` lies among all names: the CRC-32 of its bytes. Frozen: tables are sorted by it."""
+    """Return the route of `name`: the CRC-32 of its bytes. Frozen: tables are sorted by it."""
     return zlib.crc32(name.encode())
 
 
 def range_of(number: int, slices: int) -> tuple[int, int]:
-    """Return the first route of a slice, and the first that is above it."""
+    """Return the first route of a slice, and the first route of the next one."""
     return -(-number * ROUTES // slices), -(-(number + 1) * ROUTES // slices)
 
 
@@ -40,11 +40,11 @@ ROUTE_SQL = (
     f"crc32(substring(value, {_NAME_AT + 1}, "
     f"coalesce(cast(conv(hex(substring(value, {_LENGTH_AT + 1}, 2)), 16, 10) AS int), 0)))"
 )
-"""The route that the bytes in the column `value` ask for."""
+"""The route, read from the bytes in the column `value`."""
 
 IS_FOR_ALL_SQL = (
     f"((substring(value, {_KIND_AT + 1}, 1) IN ({_sql_bytes(_ACTS)})"
     f" AND substring(value, {_AGGREGATE_AT + 1}, 1) IN ({_sql_bytes(_OWNERS)}))"
     f" OR substring(value, {_KIND_AT + 1}, 1) = X'{_LEVEL.hex()}')"
 )
-"""Whether the bytes in the column `value` look like what decides over topics."""
+"""Whether the bytes in the column `value` look like a record that verdicts on topics depend on."""

@@ -1,4 +1,4 @@
-"""Rows of `topics`: an aggregate's record as its payload states it, beside the header state that verdicts read."""
+"""Rows of `topics`: an aggregate's record, decoded from its payload, beside the header data that verdicts read."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Row(NamedTuple):
 
     @property
     def hash(self) -> int:
-        """What it adds to digests. A topic's incarnation, which is its namespace's, has no part in it."""
+        """What it adds to digests. For a topic that leaves out the incarnation, which is its namespace's."""
         of = self.aggregate._replace(incarnation=GENESIS) if self.kind == AggregateKind.TOPIC else self.aggregate
         return hash_of(self.kind, self.name, of)
 
 
 def topic_rows(rows: Sequence[Row]) -> pa.Table:
-    """Return `rows` as the table `topics` has them, in their order."""
+    """Return `rows` as rows of the table `topics`, in the same order."""
     records = [_decoded(row) for row in rows]
     aggregates = [row.aggregate for row in rows]
     columns: dict[str, Any] = {

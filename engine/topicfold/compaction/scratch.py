@@ -1,9 +1,9 @@
-"""The directory that Spark runs in on this machine, and keeps all files of its own in: they must not be in ours.
+"""The scratch directory that Spark runs in on this machine, so that none of its own files end up in the user's.
 
-It goes with its job. A job that is killed leaves it, and the next one removes it. Each holds a lock of the operating
-system in its own, which goes with the process however that ends; so what bears a lock that nobody holds is a dead
-job's, though its Java may still be about to end. One without a lock is left alone: nobody knows whose it is, or there
-are no locks where it lies.
+It is removed at the end of its job. If a job is killed, the next one removes it. Each job holds a lock of the
+operating system in its directory, which ends with the process however that ends. So a directory whose lock nobody
+holds belonged to a job that is dead, though its JVM may still be ending. A directory without a lock file is left alone:
+its owner is unknown, or its file system has no locks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOCK = "lock"
 
 
 def own_scratch() -> Path:
-    """Return a new directory, gone with this process; remove those that dead ones left.
+    """Return a new directory, which is removed when this process ends; remove those that dead processes left.
 
     Raises:
         BadSetting: there is no directory for temporary files.
@@ -39,7 +39,7 @@ def own_scratch() -> Path:
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     unfinished = path / f"{_LOCK}.new"
     with suppress(OSError):
-        # Held as long as the process lasts, from before anybody can see it.
+        # Locked before it becomes visible under its name, and held as long as the process lasts.
         fcntl.flock(os.open(unfinished, os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)
         unfinished.rename(path / _LOCK)
     return path
@@ -56,7 +56,7 @@ def _remove_if_dead(path: Path) -> None:
     """Remove a directory whose lock nobody holds.
 
     Raises:
-        OSError: it has none, or somebody holds it.
+        OSError: there is no lock, or somebody holds it.
     """
     lock = os.open(path / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
     try:

@@ -24,7 +24,7 @@ from topicfold.own_thread import call_in_own_thread
 
 _SCALA = "2.13"
 _TESTED_PYSPARK = "4.0.0"
-"""What the tests run with; its connector is on Maven."""
+"""What the tests run with; its connector is on Maven Central."""
 _EXCLUDES = (
     "org.slf4j:slf4j-api",
     "org.apache.hadoop:hadoop-client-api",
@@ -34,8 +34,8 @@ _EXCLUDES = (
     "org.xerial.snappy:snappy-java",
     f"org.scala-lang.modules:scala-parallel-collections_{_SCALA}",
 )
-"""What the connector needs and PySpark brings. Spark looks for such a jar in Maven's local repository alone where that
-has its description, which other builds leave there without it; then nothing is fetched at all."""
+"""Dependencies of the connector that PySpark brings. If Maven's local repository has only the description of such a
+jar, as other builds leave it, Spark looks for the jar nowhere else, and then fetches nothing at all."""
 _SETTINGS: Mapping[str, str] = {
     "spark.app.name": "topicfold-compact",
     "spark.ui.showConsoleProgress": "false",
@@ -43,15 +43,15 @@ _SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.python.worker.reuse": "true",
-    # Spark keeps the records it read last, of every partition and of queries that are over, for five minutes.
+    # By default Spark keeps the last records read, of every partition and even of ended queries, for five minutes.
     "spark.kafka.consumer.fetchedData.cache.timeout": "5s",
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
-    # Arrow's own allocator gives memory back between batches: to get it again takes a slice a quarter of its time.
-    # The C library does so too with what is large, unless told not to.
+    # Arrow's own allocator returns memory between batches; getting it again takes a quarter of a slice's time.
+    # The C library returns large blocks too, unless it is told not to.
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": "4294967296",
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": "4294967296",
-    # Else shuffled records are copied by 8 MB a call, in which nobody else gets the processor.
+    # Otherwise shuffled records are copied in calls of 8 MB each, during which nobody else gets the processor.
     "spark.file.transferTo": "false",
 }
 _LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -61,27 +61,27 @@ _ALONE: Mapping[str, str] = {
     "spark.driver.memory": "2g",
     "spark.driver.extraJavaOptions": f"-Xrs -XX:+UseParallelGC -Dlog4j2.configurationFile={_LOGGING.as_uri()}",
 }
-"""Where no cluster is named: nothing listens but on this machine, and Spark says little.
+"""Settings if no cluster is named: ports are open only on this machine, and Spark logs little.
 
-Nobody waits for Spark's answers, so it collects garbage all at once: a sixth less of its time, and of its memory. A
-signal to the whole group of processes is for this one: with -Xrs the JVM leaves those blocked that were.
+Pauses do not matter here, so garbage is collected in parallel, which saves a sixth of the JVM's time and memory. A
+signal to the whole process group is meant for this process: with -Xrs the JVM keeps signals blocked that were blocked.
 """
 
-_JAVA_HINT = "It needs Java 17 or newer, in JAVA_HOME or on the path, and settings that it knows."
+_JAVA_HINT = "It needs Java 17 or newer, in JAVA_HOME or on the PATH, and settings that it knows."
 _JAVA_CLASS = re.compile(r"^[\w.$]+: ")
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""What `spark-submit` sets for the program that it runs, wherever that is."""
+"""What `spark-submit` sets for the program that it runs, on whatever machine."""
 
 
 def kafka_package() -> str:
-    """Return the Maven coordinate of Spark's Kafka source, of the version of the PySpark that is installed."""
+    """Return the Maven coordinate of Spark's Kafka source, in the version of the installed PySpark."""
     return f"org.apache.spark:spark-sql-kafka-0-10_{_SCALA}:{pyspark.__version__}"
 
 
 def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSession:
-    """Return a session with `settings`, which are Spark's own; ours give way to them and to what `spark-submit` says.
+    """Return a session with `settings`, which are Spark's own. They and those of `spark-submit` override ours.
 
-    Kafka's connector is fetched by its Maven coordinate where `settings` name neither `spark.jars` nor
+    Kafka's connector is fetched by its Maven coordinate if `settings` name neither `spark.jars` nor
     `spark.jars.packages`.
 
     Raises:
@@ -108,7 +108,7 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
         chosen["spark.jars"] = ",".join(map(_absolute, chosen["spark.jars"].split(",")))
     conf = SparkConf().setAll(list(chosen.items()))
     try:
-        # In the main thread Spark would take Ctrl-C for itself, and a JVM that is left alone while it starts goes on.
+        # In the main thread Spark would handle Ctrl-C itself, and a JVM abandoned while it starts would run on.
         session: SparkSession = asyncio.run(call_in_own_thread("spark-start", _started, conf, is_alone))
     except (OSError, PySparkRuntimeError, Py4JJavaError) as error:
         raise BadSetting(
@@ -120,9 +120,9 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
 
 
 def _told_to_spark_submit() -> Mapping[str, str]:
-    """Return the settings that the JVM of `spark-submit` has, which runs already.
+    """Return the settings of the JVM that `spark-submit` has started.
 
-    Not the name that it gives a job by itself: that of the script's file.
+    This leaves out the application's name if it is the default, which is the name of the script's file.
     """
     SparkContext._ensure_initialized()
     made_up = ("spark.app.name", Path(sys.argv[0]).name)
@@ -138,7 +138,7 @@ def _said_of(error: Exception) -> str:
 
 
 def _fetch_hint() -> str:
-    """Return what else it needs where it fetches the connector: of a failure there Spark says only that Java ended."""
+    """Return the rest of the hint if the connector is fetched: if that fails, Spark only says that Java ended."""
     return (
         f" It also has to fetch {kafka_package()}: where that is an unresolved dependency above, Maven cannot be "
         "reached, or has none for this version of PySpark. Then name jars that are here "
@@ -159,5 +159,5 @@ def _started(conf: SparkConf, is_alone: bool) -> SparkSession:
 
 
 def _absolute(path: str) -> str:
-    """Return a path as it is from anywhere; an address as it is."""
+    """Return a path as an absolute one, and a URL unchanged."""
     return path if ":" in path or not path else str(Path(path).absolute())

@@ -1,4 +1,4 @@
-"""Tells where Spark waits for a log that is away: between two batches it does so for ever, and says nothing of it."""
+"""Reports when Spark waits for a log that does not answer: between two batches it would wait for ever, in silence."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ EVERY_SECONDS = 30
 
 
 class Silence:
-    """Looks at the log where a stream asks it for its end, which takes milliseconds where it answers."""
+    """Checks the log while a stream asks for the log's end, which takes only milliseconds if the log answers."""
 
     def __init__(self, look: Callable[[], None], tell: Callable[[str], None]) -> None:
-        """Take what raises where the log is away, and who is told why, then "" once it is back."""
+        """Take `look`, which raises if the log does not answer; and `tell`, which gets the reason, and later ""."""
         self._look = look
         self._tell = tell
         self._is_told = False
 
     def check(self, status: Mapping[str, Any]) -> None:
-        """Look, if the `status` of a stream says that it waits for the log, or that was so the last time."""
+        """Look, if the stream's `status` says that it waits for the log, or if the log did not answer the last time."""
         if not self._is_told and (status["isDataAvailable"] or not status["isTriggerActive"]):
             return
         reason = ""

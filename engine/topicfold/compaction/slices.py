@@ -1,7 +1,7 @@
-"""One slice of a batch, from records to files: pure but for the files it reads and writes.
+"""One slice of a batch, from records to files. Apart from the files that it reads and writes, it is pure.
 
-Any slice may be folded anywhere, at any time and more than once: what it writes has names of its own, and counts only
-once a commit says so.
+Any slice may be folded anywhere, at any time and more than once: its files have unique names, and count only once a
+commit names them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from topicfold.state.aggregate import add_hashes
 
 
 def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> SliceResult:
-    """Fold slice `number` of a batch: its records are in `batches`, with the columns `records.RECORDS`.
+    """Fold slice `number` of a batch, whose records are in `batches`, with the columns `records.RECORDS`.
 
     Writes files, unless a census is needed first; see `SliceResult.asked`.
     """
@@ -89,7 +89,7 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
 
 
 def _final(fold: TopicFold, candidates: Candidates, folds: Sequence[OwnerFold]) -> Flags:
-    """Return which events are in the last life, of the batch, of their namespace."""
+    """Return which events are in the last life that their namespace has in the batch."""
     owners = zip(candidates.partitions, candidates.namespaces, strict=True)
     last = np.array([len(folds[owner].lives[name]) - 1 for owner, name in owners], dtype=np.int64)
     found: Flags = fold.life == last[fold.namespace]
@@ -99,7 +99,7 @@ def _final(fold: TopicFold, candidates: Candidates, folds: Sequence[OwnerFold]) 
 def _deltas(
     fold: TopicFold, candidates: Candidates, changed: Changed, prior: pa.Table, is_final: Flags
 ) -> Iterator[NamespaceDelta]:
-    """Yield what the slice adds to each namespace that an accepted event was about."""
+    """Yield what the slice adds to each namespace that has changed topics."""
     count = len(candidates.namespaces)
     earlier, owners = fold.prior[changed.events], fold.namespace[changed.events]
     new = sums_of(changed.hashes, owners)
@@ -125,7 +125,7 @@ def _owner_rows(folds: Sequence[OwnerFold]) -> list[Row]:
 
 
 def _topic_operations(records: Records, fold: TopicFold, *, whole: bool) -> tuple[bytes, bytes]:
-    """Return the operations of topics' accepted events, each with the ETag it left: see `SliceResult`."""
+    """Return the operations of topics' accepted events, each with its ETag, and those passed: see `SliceResult`."""
     found = joined_operations([(each.operations, each.first) for each in fold.pages])
     row = fold.row[found.event]
     partitions, offsets = records.partitions[row], records.offsets[row]
@@ -146,7 +146,7 @@ def _topic_operations(records: Records, fold: TopicFold, *, whole: bool) -> tupl
 
 
 def _owner_operations(records: Records, owners: Sequence[OwnerChange]) -> bytes:
-    """Return the operations of these accepted events, as `rings.OPERATIONS`."""
+    """Return the operations of these accepted events, in the form of `rings.OPERATIONS`."""
     rows = []
     for row, event, change, _ in owners:
         for operation, (_, (verdict, etag, body_hash)) in zip(event.operations, change.settled, strict=True):
@@ -172,7 +172,7 @@ class _Watch:
         self._since = time.perf_counter()
 
     def waiting(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield `batches`, taking the time until each is there for reading."""
+        """Yield `batches`, counting the time spent waiting for each as reading."""
         source = iter(batches)
         while True:
             since = time.perf_counter()
@@ -185,7 +185,7 @@ class _Watch:
             yield batch
 
     def lap(self, part: str) -> None:
-        """Take the time since the last lap for `part`."""
+        """Count the time since the last lap for `part`."""
         now = time.perf_counter()
         self.seconds[part] = now - self._since
         self._since = now

@@ -1,4 +1,4 @@
-"""Where batches come from: streams of a log's records, begun at the positions of a snapshot."""
+"""Where batches come from: streams of a log's records, starting at the positions of a snapshot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _JAVA_NAMES: Mapping[str, str] = {
     "ssl.ca.location": "ssl.truststore.location",
     "ssl.key.password": "ssl.key.password",
 }
-"""What librdkafka and Kafka's Java client call differently."""
+"""Settings that have different names in librdkafka and in Kafka's Java client."""
 
 _LOGIN_MODULES: Mapping[str, str] = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -33,10 +33,10 @@ FETCHING: Mapping[str, str] = {
     "fetch.max.wait.ms": "10",
     "receive.buffer.bytes": "1048576",
 }
-"""Of Kafka's Java client. Counting records of 250 B took half the time it takes with Kafka's defaults (500 a poll).
+"""Settings of Kafka's Java client. Counting records of 250 B takes half as long as with its defaults (500 a poll).
 
-Spark asks for a partition's end after each poll, on a connection whose next fetch waits already: at the log's end that
-took half a second of every task.
+After each poll Spark asks for the partition's end, on a connection where the next fetch is already waiting. At the
+log's end that took half a second in every task.
 """
 
 
@@ -46,7 +46,8 @@ def stream_of(
 ) -> DataFrame:  # fmt: skip
     """Return the log's records from `positions` on, with the columns `partition`, `offset` and `value`.
 
-    A batch has about `rows` of them at most. With `ends` there is nothing beyond the end that `facts` state.
+    A batch has about `rows` records at most. With `ends`, a stream of SQLite has nothing beyond the end in `facts`;
+    for Kafka that takes the trigger `availableNow`.
     """
     if settings.kafka_bootstrap is not None:
         return _kafka(session, settings, facts, positions, rows, slices)
@@ -72,7 +73,7 @@ def _kafka(
         .option("failOnDataLoss", "true")
         .option("kafka.isolation.level", "read_committed")
         .option("maxOffsetsPerTrigger", rows)
-        # So that all cores read where most of a batch lies in one partition.
+        # So that all cores read even if most of a batch is in one partition.
         .option("maxRecordsPerPartition", -(-rows // slices))
     )
     return reader.load().select("partition", "offset", "value")

@@ -1,4 +1,4 @@
-"""Pieces of a buffer: what lies where, for a million pieces at once, and cut out only where it is wanted."""
+"""Pieces of a buffer, kept as starts and lengths for a million pieces at once, and copied only where needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 SMALLER_HINT = "Give the job smaller batches or more slices: --batch-rows, --slices."
-"""What helps where a slice is too large, wherever that is told."""
+"""The hint for a slice that is too large."""
 
 _INLINE = 12
 _MAX_BYTES = (1 << 31) - 1
@@ -25,12 +25,12 @@ _PADDING = 128
 _FILLED = 64
 _FIRST_EIGHT = np.array([(1 << 8 * min(length, 8)) - 1 for length in range(9)], dtype=np.uint64)
 _NEXT_FOUR = np.array([(1 << 8 * max(length - 8, 0)) - 1 for length in range(_INLINE + 1)], dtype=np.uint32)
-"""What of the words at a piece's start belongs to it, by its length."""
+"""By a piece's length: masks for those of its first eight and next four bytes that belong to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Pieces of `data`; some bytes of it behind the last piece are there to be read over."""
+    """Pieces of `data`, which is padded after the last piece, so that reading a little too far does no harm."""
 
     data: Bytes
     starts: Numbers
@@ -50,8 +50,8 @@ class Spans:
     def cut(self) -> pa.BinaryArray:
         """Return the pieces as a column. Cost: 0.2 µs a piece.
 
-        Arrow's views are laid out here (length, first four bytes, buffer, offset; or twelve bytes in place), and
-        Arrow itself puts them together.
+        This builds Arrow's string views (length, first four bytes, buffer, offset; or up to twelve bytes in place),
+        which Arrow itself then casts to a plain column.
         """
         first_eight = _words(self.data, np.dtype(np.uint64))[self.starts] & _FIRST_EIGHT[np.minimum(self.lengths, 8)]
         next_four = (
@@ -67,18 +67,18 @@ class Spans:
         return pa.Array.from_buffers(pa.binary_view(), len(self), buffers).cast(pa.binary())
 
     def windows(self, width: int) -> Bytes:
-        """Return the first `width` bytes from where each piece begins, as rows."""
+        """Return `width` bytes from the start of each piece, as rows; they may extend beyond the piece."""
         rows: Bytes = _words(self.data, np.dtype((np.void, width)))[self.starts].view(np.uint8).reshape(-1, width)
         return rows
 
 
 def rows_at(rows: Bytes, places: Numbers) -> Bytes:
-    """Return these of `rows` of bytes. Cost: a seventh of what indexing takes, where they lie one behind the other."""
+    """Return these `rows` of bytes. Cost: a seventh of what indexing takes, if the places are consecutive."""
     return rows.take(places, axis=0)
 
 
 def spans_of_column(column: pa.BinaryArray) -> Spans:
-    """Return the values of a column, none of them null, as pieces."""
+    """Return the values of a column without nulls as pieces."""
     _, ends, content = column.buffers()
     bounds = np.frombuffer(ends, np.int32, column.offset + len(column) + 1)[column.offset :].astype(np.int64)
     data = np.frombuffer(content, np.uint8) if content is not None else np.zeros(0, np.uint8)
@@ -87,14 +87,15 @@ def spans_of_column(column: pa.BinaryArray) -> Spans:
 
 
 def joined_spans(parts: Sequence[Spans]) -> Spans:
-    """Return all pieces of `parts` as pieces of one buffer, which holds nothing else."""
+    """Return all pieces of `parts` as pieces of one new buffer, without what was between them."""
     return spans_of_column(pa.concat_arrays([each.cut() for each in parts]))
 
 
 def different(pieces: Spans) -> tuple[Numbers, Spans]:
-    """Return for each piece which of the different ones it is, and these. Pieces must say themselves where they end.
+    """Return the distinct pieces, and for each piece its index among them. Pieces must contain their own lengths.
 
-    Cost: 0.03 µs a piece up to 64 bytes: all are filled up to one length, for columns of that are compared fastest.
+    Cost: 0.03 µs a piece if none has more than 64 bytes: all are padded to one length, because Arrow compares columns
+    of fixed width fastest.
     """
     width = int(pieces.lengths.max(initial=1))
     if width > _FILLED:
@@ -109,16 +110,16 @@ def different(pieces: Spans) -> tuple[Numbers, Spans]:
 
 
 def codes_of(encoded: pa.DictionaryArray) -> Numbers:
-    """Return for each value of a column which one of its dictionary it is."""
+    """Return for each value of a column its index in the dictionary."""
     codes: Numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return codes
 
 
 def spans_of(data: Bytes, starts: Numbers, lengths: Numbers) -> Spans:
-    """Return pieces of `data`, which is padded for it.
+    """Return pieces of a padded copy of `data`.
 
     Raises:
-        TooLarge: `data` is beyond what one column can hold.
+        TooLarge: `data` is larger than what one column can hold.
     """
     if len(data) > _MAX_BYTES - _PADDING:
         raise TooLarge(
@@ -129,5 +130,5 @@ def spans_of(data: Bytes, starts: Numbers, lengths: Numbers) -> Spans:
 
 
 def _words(data: Bytes, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return what of this kind begins at each byte, numbers as little-endian ones."""
+    """Return a view of the value of this kind that begins at each byte; numbers are little-endian."""
     return np.ndarray((len(data) - kind.itemsize + 1,), kind.newbyteorder("<"), data.data, 0, (1,))

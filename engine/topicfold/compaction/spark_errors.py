@@ -1,4 +1,4 @@
-"""Spark's errors in our words, as far as their text tells. What the log has to say of one is the job's to ask."""
+"""Translates Spark's errors, as far as their text tells. Whether the log is the cause, the job finds out itself."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from topicfold.snapshot.unwritable import unwritable
 _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EROFS, errno.ENOSPC,
                  errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)  # fmt: skip
 _REFUSED = re.compile(rf"^\w+Error: (\[Errno (?:{'|'.join(map(str, _NOT_WRITABLE))})\] .+)$", re.MULTILINE)
-"""What Python says of a file that cannot be written, among all that Spark says of the task that wanted to."""
+"""Python's message about a file that cannot be written, within Spark's long message about the failed task."""
 _TOO_LARGE = re.compile(r"^topicfold\.errors\.TooLarge: (.+)$", re.MULTILINE)
-"""What Python says of our own error in a task, without its hint."""
+"""Python's message about our own error in a task, without its hint."""
 _NO_ROOM = re.compile("|".join(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EROFS))))
 _KILLED_HINT = (
-    "Somebody killed it, or the system where memory ran out. Run it again, with fewer --batch-rows then: it goes on "
-    "from the newest commit."
+    "Somebody killed it, or the system did because memory ran out; in that case lower --batch-rows. Run it again: it "
+    "continues from the newest commit."
 )
 _LATE_WORKER = "Python worker failed to connect back"
 _LOST_WORKER = "Python worker exited unexpectedly"
@@ -32,12 +32,12 @@ _TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentMod
 _CAUSE = re.compile(
     r"^\s*(?:Caused by: )?((?:(?:\w+\.)*\w+(?:Error|Exception)|topicfold\.errors\.\w+): .*\S)", re.MULTILINE
 )
-"""A line of Python's or Java's about what was raised; the last one tells what all others came of."""
+"""A line of Python's or Java's that names an exception; the last such line names the root cause."""
 
 
 @contextmanager
 def naming_lost_jvm() -> Iterator[None]:
-    """Say so where the block finds nobody that it could tell what Spark is to do.
+    """Translate the errors that the block gets if Spark's JVM is gone.
 
     Raises:
         LogUnavailable: the JVM is gone.
@@ -51,7 +51,7 @@ def naming_lost_jvm() -> Iterator[None]:
 
 
 def known_error(text: str, root: Path) -> TopicfoldError | None:
-    """Return our own error for what Spark says of a job on the snapshot at `root`; None where that does not tell."""
+    """Return our own error for Spark's message about a job on the snapshot at `root`; None for an unknown message."""
     if refused := _REFUSED.search(text):
         return unwritable(root, refused[1])
     if too_large := _TOO_LARGE.search(text):
@@ -59,24 +59,24 @@ def known_error(text: str, root: Path) -> TopicfoldError | None:
     if _LATE_WORKER in text:
         return LogUnavailable(
             "the stream ended: a Python worker of Spark did not start in time",
-            hint="The machine is too busy: run it again, with fewer --slices perhaps, and it goes on from the newest "
-            "commit. On a cluster see that spark.pyspark.python names a Python that has topicfold on every machine.",
+            hint="The machine is too busy. Run it again, perhaps with fewer --slices: it continues from the newest "
+            "commit. On a cluster, make sure that spark.pyspark.python names a Python with topicfold on every machine.",
         )
     if _LOST_WORKER in text:
         return LogUnavailable("the stream ended: a Python worker of Spark is gone", hint=_KILLED_HINT)
     if _TAKEN.search(text):
         return WrongSnapshot(
-            "another job runs on this checkpoint", hint="Let it, or give this one a --checkpoint of its own."
+            "another job uses this checkpoint", hint="Let it finish, or give this job a --checkpoint of its own."
         )
     return None
 
 
 def cause_in(text: str) -> str:
-    """Return what Spark's `text` about a failure says that it came of, else its first line."""
+    """Return the root cause named in Spark's `text` about a failure; without one, the text's first line."""
     causes = _CAUSE.findall(text)
     return causes[-1] if causes else next(filter(None, map(str.strip, text.splitlines())), "Spark failed")
 
 
 def is_of_checkpoint(reason: str, checkpoint: Path) -> bool:
-    """Return whether a stream that ended between two batches, for this `reason`, could not keep its plans."""
+    """Return whether a stream that ended for this `reason`, between two batches, could not write to its checkpoint."""
     return str(checkpoint.absolute()) in reason or _NO_ROOM.search(reason) is not None

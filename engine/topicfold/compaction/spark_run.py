@@ -1,7 +1,6 @@
-"""Folding a batch on Spark: records dealt to slices by the JVM, each slice folded by Python where Spark puts it.
+"""Folds a batch on Spark: the JVM distributes records to slices, and Python folds each slice wherever Spark runs it.
 
-Dealing is the only thing that the JVM does with a record's bytes. What a slice makes of them it writes itself, so
-nothing but sums comes back.
+The JVM does nothing else with a record's bytes. Each slice writes its own files, so little but sums comes back.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def slice_keys(session: SparkSession, slices: int) -> list[int]:
 def run_on_spark(records: DataFrame, keys: Sequence[int], plan: Plan) -> list[SliceResult]:
     """Fold every slice of `plan`; `records` has the columns `partition`, `offset` and `value`."""
     dealt = _dealt(records, keys)
-    # As Arrow: rows, which Spark pickles, would need the JVM to hold the operations of a large batch many times over.
+    # As Arrow: with rows, which Spark pickles, the JVM would hold the operations of a large batch many times over.
     rows = dealt.mapInArrow(partial(_fold_slice, plan), _RESULT).toArrow().to_pylist()
     return [SliceResult.of(**row) for row in rows]
 
@@ -66,7 +65,7 @@ def _dealt(records: DataFrame, keys: Sequence[int]) -> DataFrame:
 
 
 def _fold_slice(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Fold the slice of this task. Runs on an executor."""
+    """Fold this task's slice. Runs on an executor."""
     context = TaskContext.get()
     assert context is not None  # noqa: S101 - Spark runs it
     result = fold_slice(plan, context.partitionId(), batches)

@@ -1,7 +1,7 @@
-"""The embedded log as a streaming source of Spark: partitions are the log's, offsets too.
+"""The embedded log as a streaming source for Spark, with the log's partitions and offsets.
 
 Executors read the file themselves, so they must be on its machine. Spark 4.0 asks a Python source only for its end, so
-how many records a batch may have is kept to by saying an end that is near enough.
+the size of a batch is limited by reporting an end that is near enough.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Offsets = dict[str, int]
 
 
 class SqliteSource(DataSource):
-    """Options: `path`; `start`, the positions to begin at, separated by commas; `rows`, the most a batch may have;
-    `end`, the positions to end at, which may be left out."""
+    """The source. Options: `path`; `start`, the positions to start at, separated by commas; `rows`, the most that a
+    batch may have; `end`, optional, the positions to end at."""
 
     @classmethod
     def name(cls) -> str:
@@ -37,7 +37,7 @@ class SqliteSource(DataSource):
         return "partition int, offset bigint, value binary"
 
     def streamReader(self, schema: Any) -> SqliteReader:  # noqa: N802 - Spark's name
-        """Return what reads."""
+        """Return the reader."""
         end = self.options.get("end")
         return SqliteReader(
             self.options["path"],
@@ -57,7 +57,7 @@ class Range(InputPartition):
 
 
 class SqliteReader(DataSourceStreamReader):
-    """Reads the file. Says an end at most `rows` records beyond the last one it said."""
+    """Reads the file. Reports an end at most `rows` records beyond the last one that it reported."""
 
     def __init__(self, path: str, start: Sequence[int], rows: int, end: Sequence[int] | None) -> None:
         self._path = path
@@ -67,14 +67,14 @@ class SqliteReader(DataSourceStreamReader):
         self._end = end
 
     def initialOffset(self) -> Offsets:  # noqa: N802 - Spark's name
-        """Return where to begin when there is no checkpoint."""
+        """Return where to start if there is no checkpoint."""
         return _offsets(self._start)
 
     def latestOffset(self) -> Offsets:  # noqa: N802 - Spark's name
         """Return where the next batch ends.
 
         Raises:
-            LogUnavailable: the file is gone, or ends before what was read of it.
+            LogUnavailable: the file is gone, or ends before the position up to which it was read.
         """
         ends = self._end or [bound.end for bound in self._open().bounds()]
         left = self._rows
@@ -90,7 +90,7 @@ class SqliteReader(DataSourceStreamReader):
         return _offsets(self._said)
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
-        """Return what executors read for a batch."""
+        """Return the ranges that executors read for a batch."""
         for partition, position in end.items():
             self._said[int(partition)] = max(self._said[int(partition)], position)
         return [Range(int(each), start.get(each, 0), to) for each, to in end.items() if to > start.get(each, 0)]
@@ -120,7 +120,7 @@ class SqliteReader(DataSourceStreamReader):
     def _open(self) -> SqliteFile:
         path = Path(self._path)
         if not path.exists():
-            # To open it would make an empty one.
+            # Opening it would create an empty one.
             raise LogUnavailable(f"there is no log {path} any more")
         return SqliteFile(path, partitions=len(self._said))
 

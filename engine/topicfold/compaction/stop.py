@@ -1,4 +1,4 @@
-"""How the job is told to end: by anybody, in whatever thread, at whatever moment."""
+"""How the job is told to stop: from any thread, at any moment."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from pyspark.sql.streaming.query import StreamingQuery
 from topicfold.signals import handling
 
 _AGAIN_SECONDS = 1.0
-"""What comes sooner is the same signal: to a process and to its group."""
+"""A signal that comes sooner counts as the same one, sent to the process and to its group."""
 
 
 class Stop:
-    """Whether the job is to end, said in whatever thread."""
+    """Whether the job is to stop; may be set from any thread."""
 
     def __init__(self, hears: Callable[[], None]) -> None:
-        """Take what is called when it is said."""
+        """Take `hears`, which is called when the job is told to stop."""
         self._hears = hears
         self._query: StreamingQuery | None = None
         self.is_said = False
 
     def say(self) -> None:
-        """Have it end."""
+        """Tell the job to stop."""
         self.is_said = True
         self._hears()
         if self._query is not None:
-            # What is sent to the whole group of processes ends Spark's own, too, where a cluster is named.
+            # If a cluster is named, a signal to the whole process group ends Spark's JVM too.
             with suppress(Py4JError, ConnectionError):
                 self._query.stop()
 
     def ends(self, query: StreamingQuery) -> None:
-        """Have `query` stopped when it is said, now if it was."""
+        """Stop `query` when the job is told to stop; at once if it already was."""
         self._query = query
         if self.is_said:
             query.stop()
@@ -46,7 +46,7 @@ class Stop:
 
 @contextmanager
 def stopping_on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop`, in a thread of its own, on SIGTERM and SIGINT; whoever sends one again later does not wait."""
+    """Call `stop`, in a thread of its own, on the first SIGTERM or SIGINT; one that comes later interrupts at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

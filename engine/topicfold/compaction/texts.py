@@ -1,4 +1,4 @@
-"""Bytes that should be texts, a column at a time: damaged ones are found, and cost only themselves."""
+"""Bytes that should be texts, a column at a time: a damaged value is detected and does not affect the others."""
 
 from __future__ import annotations
 

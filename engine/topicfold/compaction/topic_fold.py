@@ -1,4 +1,4 @@
-"""The topics of one slice through one batch: verdicts, ETags, labels, and where each topic ends up.
+"""Folds the topics of one slice through one batch: verdicts, ETags, labels, and each topic's last event.
 
 Accepted events are numbered in the log's order. Payloads are read page by page.
 """
@@ -23,7 +23,7 @@ from topicfold.model.events import Kind
 
 @dataclass(frozen=True, slots=True)
 class PageEvents:
-    """Accepted events in one page: `rows` are their places in it, `first` the number of the first of them."""
+    """The accepted events in one page: `rows` are their places in it, `first` is the number of the first one."""
 
     page: Page
     rows: Numbers
@@ -33,18 +33,21 @@ class PageEvents:
 
     @property
     def end(self) -> int:
-        """The number behind that of the last of them."""
+        """The number after that of the last one."""
         return self.first + len(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicFold:
-    """Accepted events of topics, and what they leave; `row` are their places in the records, which rise.
+    """Accepted events of topics, in columns by event, and their effects.
 
-    `name`, `namespace` and `life` are the events', by the numbers of the candidates. `before` is the topic's accepted
-    event before, −1 for none, and `prior` then its row from before the batch, −1 for none. `change` is the event up to
-    this one that last changed the record, −1 where that was before the batch. `is_last` marks the last event of a topic
-    in a life.
+    - `row`: the event's place in the records, rising.
+    - `name`, `namespace`, `life`: the event's, numbered as in the candidates.
+    - `before`: the topic's previous accepted event in this life, −1 for none.
+    - `prior`: the topic's row from before the batch, −1 for none or in another life.
+    - `change`: the last event of the topic, up to this one, that changed the record; −1 if it was before the batch.
+    - `last_changes`: the place of the event's last operation that changed the record, 0 if none did.
+    - `is_last`: whether this is the topic's last event in this life.
     """
 
     row: Numbers
@@ -62,7 +65,7 @@ class TopicFold:
     prior_rows: pa.Table
     pages: list[PageEvents]
     labels: Labels
-    """Of events, and behind them of the rows from before the batch."""
+    """The labels of the events, followed by those of the rows from before the batch."""
 
     def etags(self, events: Numbers) -> tuple[Bytes, Numbers]:
         """Return the ETag's event id and place after each of `events`."""
@@ -87,7 +90,7 @@ class TopicFold:
 
 
 def fold_topics(records: Records, candidates: Candidates, prior: pa.Table) -> TopicFold:
-    """Return what became of the candidates among `records`; `prior` has the row of each topic in its first life."""
+    """Return the fold of the candidates among `records`; `prior` has the topics' rows from before the batch."""
     lives = int(candidates.life.max(initial=0)) + 1
     chains = chains_of(candidates.name * lives + candidates.life)
     prior_of_chain = _prior_of(candidates, chains.order[chains.starts], prior)
@@ -101,12 +104,12 @@ def fold_topics(records: Records, candidates: Candidates, prior: pa.Table) -> To
 def _effects(
     records: Records, candidates: Candidates, chains: Chains, prior: pa.Table, prior_in_chain: Numbers
 ) -> TopicFold:
-    """Return what the accepted events, all that `chains` hold, come to."""
+    """Return the effects of the accepted events, which are all that `chains` holds."""
     count = len(chains.order)
     of_candidate = np.zeros(len(candidates.rows), dtype=np.int64)
     of_candidate[chains.order] = 1
     chosen = np.flatnonzero(of_candidate)
-    # By place in the chains: the number of the event there.
+    # By place in the chains: the number of the event at that place.
     event = (np.cumsum(of_candidate) - 1)[chains.order]
     row = candidates.rows[chosen]
     before, prior_row, change = (np.empty(count, dtype=np.int64) for _ in range(3))
@@ -130,7 +133,7 @@ def _effects(
 
 
 def _read_pages(records: Records, rows: Numbers) -> Iterator[PageEvents]:
-    """Yield what stands in the events at `rows`, page by page."""
+    """Yield the content of the events at `rows`, page by page."""
     first = 0
     for page, places in records.by_page(rows):
         is_put = page.kinds[places] == Kind.PUT
@@ -140,7 +143,7 @@ def _read_pages(records: Records, rows: Numbers) -> Iterator[PageEvents]:
 
 
 def _prior_of(candidates: Candidates, first: Numbers, prior: pa.Table) -> Numbers:
-    """Return for each chain, given its first event, the row of its topic from before the batch, −1 for none."""
+    """Return for each chain, given its first event, its topic's row from before the batch, −1 for none."""
     if not prior.num_rows:
         return np.full(len(first), -1, dtype=np.int64)
     names = candidates.names.take(pa.array(candidates.name[first]))

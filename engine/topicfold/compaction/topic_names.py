@@ -1,6 +1,6 @@
-"""Topics' full names by the thousand: what `model.names.split_topic` takes apart one by one, a column at a time.
+"""Topics' full names in bulk: splits a column at a time what `model.names.split_topic` splits one by one.
 
-Must say the same of every name: `tests/compaction/test_topic_names.py` holds one against the other.
+Both must give the same result for every name: `tests/compaction/test_topic_names.py` compares them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _SHAPE = rf"^(?P<domain>{'|'.join(DOMAINS)})://(?P<namespace>[^/]+/[^/]+)/(?P<lo
 
 
 class SplitNames(NamedTuple):
-    """Namespace and key of each name, null where it is none of a topic."""
+    """Namespace and key of each name, null if it is not a topic's name."""
 
     namespaces: pa.StringArray
     keys: pa.StringArray
 
 
 def split_topics(names: pa.StringArray) -> SplitNames:
-    """Return the parts of full names as the log has them. Cost: 0.2 µs a name."""
+    """Return the parts of full names, in the log's spelling. Cost: 0.2 µs a name."""
     found = pc.extract_regex(names, _SHAPE)
     domains, namespaces, local = (pc.struct_field(found, part) for part in ("domain", "namespace", "local"))
     is_persistent = pc.equal(domains, PERSISTENT)

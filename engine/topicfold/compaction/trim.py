@@ -1,8 +1,9 @@
-"""Trimming: records of the log below the second newest verified commit, or an older one, are deleted, and no others.
+"""Trimming: deletes the records of the log below the second newest verified commit, or below an older one; no others.
 
-In this order, so that whatever dies in between leaves a log that nodes start from: the commits are verified
-(`verified`), each partition is given a copy of the log's header above what goes, the note says up to where records may
-be gone, records go. Doing it again goes on; two at once do no harm. Needs no Spark.
+It works in this order, so that nodes can start from what is left, whatever fails in between: the commits are verified
+(`verified`), each partition gets a copy of the log's header above the deleted part, the note is written that says up
+to where records may be gone, and the records are deleted. Running it again continues; two at once do no harm. Needs no
+Spark.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from topicfold.snapshot.unwritable import naming_unwritable
 from topicfold.starting import engine_options, open_log, require_log
 
 HEADER_EVERY = 100_000
-"""Records after which a partition has another copy of the header: whoever opens a log looks for the first."""
+"""How far, in records, a header may be from a partition's end before it gets another: opening a log looks for one."""
 
 
 class Span(NamedTuple):
-    """Of one partition: where it begins, where it is to begin, and where it ends."""
+    """Offsets of one partition: where it begins, where it will begin after the trim, and where it ends."""
 
     partition: int
     start: int
@@ -39,16 +40,16 @@ class Span(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many offsets go."""
+        """How many offsets are deleted."""
         return self.floor - self.start
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a trim deletes: `spans` of every partition, because `newest` and `second` are verified.
+    """What a trim deletes: the `spans` of every partition, given that `newest` and `second` are verified.
 
-    All that lies below the commit `below`, which is the second or an older one; None where none is old enough.
-    `damaged` are commits that were passed over.
+    That is everything below the commit `below`, which is the second or an older one, or None if none is old enough.
+    `damaged` are commits that were skipped.
     """
 
     newest: Commit
@@ -59,19 +60,23 @@ class Plan:
 
     @property
     def records(self) -> int:
-        """How many offsets go, of all partitions."""
+        """How many offsets are deleted, in all partitions."""
         return sum(span.records for span in self.spans)
 
 
 def trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell, *, only_plans: bool = False) -> Plan:
-    """Delete what commits at `root` stand for that are older than `grace_seconds`; return what that was.
+    """Delete the records that are covered by commits at `root` older than `grace_seconds`; return what was deleted.
+
+    With `only_plans` nothing is deleted, and the result is what would be.
 
     Raises:
         TrimRefused: there are no two verified commits; nothing was deleted.
         SnapshotUnreadable: the commits or the note cannot be read; nothing was deleted.
-        SnapshotUnwritable: it cannot be noted what goes; nothing was deleted.
-        BadSetting, WrongLog, WrongSnapshot, LevelUnsupported, LogGap: log and snapshot are not each other's or ours.
-        LogUnavailable, ClusterUnavailable: the log does not answer; some records may be gone, doing it again goes on.
+        SnapshotUnwritable: the note cannot be written; nothing was deleted.
+        BadSetting, WrongLog, WrongSnapshot, LevelUnsupported, LogGap: log and snapshot do not belong together, or this
+            version cannot use them; nothing was deleted.
+        LogUnavailable, ClusterUnavailable: the log does not answer. Some records may be gone; running it again
+            continues.
     """
     with naming_unwritable(root):
         return asyncio.run(_trim(settings, root, grace_seconds, tell, only_plans=only_plans))
@@ -86,7 +91,7 @@ async def _trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell
         if only_plans:
             return await trimming.forecast(plan)
         await trimming.carry_out(plan)
-        # Copies of the header were appended.
+        # Copies of the header have been appended.
         ends = await log.end_offsets()
         return replace(plan, spans=tuple([each._replace(end=ends[each.partition]) for each in plan.spans]))
     finally:
@@ -94,7 +99,7 @@ async def _trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell
 
 
 class Trimming:
-    """One trim of one log by the snapshot at `root`."""
+    """One trim of one log, given the snapshot at `root`."""
 
     def __init__(self, log: Log, identity: LogIdentity, root: Path, settings: Settings, tell: Tell) -> None:
         self._log = log
@@ -105,13 +110,13 @@ class Trimming:
         self._compact = settings.compact_command(root)
 
     async def plan(self, until_ms: int | None = None) -> Plan:
-        """Return what may go now: what lies below the second newest verified commit and, if not None, below the newest
-        that was made at `until_ms` or before.
+        """Return what may be deleted now: what is below the second newest verified commit and, unless `until_ms` is
+        None, below the newest commit made at that time (in ms since 1970) or before.
 
-        So a log always begins where a commit ends, and whatever it holds can be folded from there.
+        So a trimmed log always begins where a commit ends, and everything that it holds can be folded from there.
 
         Raises:
-            TrimRefused, WrongSnapshot, LevelUnsupported, LogGap: nothing may.
+            TrimRefused, WrongSnapshot, LevelUnsupported, LogGap: nothing may be deleted.
             LogUnavailable: the log did not answer in time.
         """
         note = self._note()
@@ -128,7 +133,7 @@ class Trimming:
         return Plan(newest, second, below, tuple(spans), tuple(verifier.damaged))
 
     async def forecast(self, plan: Plan) -> Plan:
-        """Return `plan` with the ends that partitions have once it is carried out, if nobody else appends meanwhile.
+        """Return `plan` with the ends that partitions will have once it is carried out, if nobody else appends.
 
         Raises:
             LogUnavailable: the log did not answer in time.
@@ -141,7 +146,7 @@ class Trimming:
         """Delete what `plan` says.
 
         Raises:
-            LogUnavailable: the log did not answer in time, or does not allow it; doing it again goes on.
+            LogUnavailable: the log did not answer in time, or does not allow it; running it again continues.
         """
         note = self._note()
         headers = await self._headers(plan.spans, note.headers)
@@ -164,7 +169,7 @@ class Trimming:
         return read_note(self._root, self._identity.incarnation.hex(), self._identity.partitions)
 
     def _newest_within(self, second: Commit, until_ms: int) -> Commit | None:
-        """Return the newest commit that was made at `until_ms` or before and ends nowhere beyond `second`."""
+        """Return the newest commit made at `until_ms` or before that ends beyond `second` in no partition."""
         for commit in self._usable():
             is_within = all(to <= most for to, most in zip(commit.to, second.to, strict=True))
             if is_within and commit.time_ms <= until_ms:
@@ -172,19 +177,19 @@ class Trimming:
         return None
 
     def _usable(self) -> Iterator[Commit]:
-        """Yield the commits that can be read, the newest first; none that was given up: nothing is folded from it."""
+        """Yield the commits that can be read, the newest first; none that was given up: nothing continues from it."""
         return not_given_up(readable_commits(self._root))
 
     def _staying(self, plan: Plan, before: Sequence[int]) -> tuple[int, ...]:
-        """Return the commits that have to stay: where the log begins, the next to trim to, once old enough, and those
-        that are verified: the next ones are folded on from there."""
+        """Return the commits to keep: where the log begins; the next one to trim to, once it is old enough; and the
+        two verified ones, from which later ones will be verified."""
         begins = max(plan.below.sequence if plan.below else 0, min(before, default=0))
         later = [commit.sequence for commit in self._usable() if commit.sequence > begins]
         following = [sequence for sequence in later if sequence in before] or later
         return tuple(sorted({begins, min(following, default=begins), plan.second.sequence, plan.newest.sequence}))
 
     async def _headers(self, spans: Sequence[Span], noted: Sequence[int]) -> tuple[int, ...]:
-        """Return where every partition has a copy of the header that stays, made where there was none."""
+        """Return, by partition, the offset of a copy of the header that stays, appended if there was none."""
         headers = []
         for span, at in zip(spans, noted, strict=True):
             if await self._needs_header(span, at):
@@ -193,7 +198,7 @@ class Trimming:
         return tuple(headers)
 
     async def _needs_header(self, span: Span, offset: int) -> bool:
-        """Return whether records of a partition go and no copy of the header that stays is at `offset`."""
+        """Return whether records of a partition are deleted, and `offset` has no copy of the header that stays."""
         return bool(span.records) and not await self._has_header(span, offset)
 
     async def _has_header(self, span: Span, offset: int) -> bool:

@@ -1,4 +1,4 @@
-"""Removing what no reader can want any more: files of old commits, and of batches that came to nothing."""
+"""Removes what no reader can need any more: files of old commits, and of batches that were never committed."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ KEPT_COMMITS = 10
 MIN_AGE_SECONDS = 3600.0
 """Younger files may belong to a batch that is being written, or to a commit that somebody is reading.
 
-By the clock of where they lie: this machine's may differ.
+Measured by the clock of their file system, as this machine's may differ.
 """
 
 
 WINDOW = 100_000
-"""Events back, in a partition, that watchers go on from: nodes fold these from a commit, so one that old stays."""
+"""How many events back, in a partition, watchers may resume: nodes fold these from a commit that is kept for it."""
 
 
 def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN_AGE_SECONDS) -> int:
-    """Remove all but the newest `keep` commits, and what no commit that stays and no Delta table names; say how many.
+    """Remove old commits, and files that no kept commit and no Delta table names; return how many files that were.
 
-    So it does with files that a process which died had begun. What a Delta table had `min_age_seconds` ago stays, too,
-    or was put there since: somebody may be reading it.
+    These commits are kept: the newest `keep`, not counting those that were given up; any younger than
+    `min_age_seconds`; any not older than the newest published one; the newest that is `WINDOW` events back in every
+    partition that has so many; and those noted by trimming. A kept commit keeps all of its files. Rows of `history`,
+    `label_index_diffs` and `commits` are never removed.
 
-    One that was given up is not among these. Of the others those stay that are younger than `min_age_seconds`, the
-    newest that is `WINDOW` events back wherever a partition has so many, and those that trimming noted. A commit that
-    stays has all of its files. Rows of `history`, `label_index_diffs` and `commits` stay for ever.
+    Of other files, those stay that are younger than `min_age_seconds`, or that a Delta table named that long ago, as
+    somebody may be reading them. Files left unfinished by a process that died are removed too, at that age.
 
     Raises:
-        SnapshotUnreadable: it cannot be seen what there is, or what trimming noted; nothing was removed.
+        SnapshotUnreadable: the snapshot, or the note of trimming, cannot be read; nothing was removed.
     """
     commits = _commits(root)
     written_before = now_in(root) - min_age_seconds
@@ -93,7 +94,7 @@ def _commits(root: Path) -> list[tuple[int, Commit | None]]:
     """Return the commits, the newest first; None for one that is damaged.
 
     Raises:
-        SnapshotUnreadable: one cannot be read at all: it may be whole, and its files are to stay.
+        SnapshotUnreadable: one cannot be read at all. It may be undamaged, so its files must stay.
     """
     found: list[tuple[int, Commit | None]] = []
     for number in sequences(root):
@@ -105,7 +106,7 @@ def _commits(root: Path) -> list[tuple[int, Commit | None]]:
 
 
 def _for_watchers(commits: Sequence[Commit], kept: Sequence[int]) -> list[int]:
-    """Return the number of the commit that nodes fold their windows from, if it is not kept already."""
+    """Return the number of the commit from which nodes fold their windows, unless it is kept already."""
     for commit in commits:
         pairs = zip(commit.to, commits[0].to, strict=True)
         if all(end <= WINDOW or to <= end - WINDOW for to, end in pairs):
@@ -114,12 +115,12 @@ def _for_watchers(commits: Sequence[Commit], kept: Sequence[int]) -> list[int]:
 
 
 def _noted(root: Path, commit: Commit) -> Sequence[int]:
-    """Return the numbers of the commits that have to stay for the log that is left."""
+    """Return the numbers of the commits that trimming noted as needed for the rest of the log."""
     return read_note(root, commit.incarnation, commit.partitions).staying
 
 
 def _is_older(path: Path, time: float) -> bool:
-    """Return whether a file was written before `time`; what another vacuum has removed meanwhile was not."""
+    """Return whether a file was written before `time`; False if another vacuum has removed it meanwhile."""
     try:
         written_at = path.stat().st_mtime
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""Which commits of a snapshot are verified: the engine loaded the one before, folded on, and came to the same digests.
+"""Verifies commits: the engine loads the verified commit before, folds on from it, and compares the digests.
 
-The one before is verified itself, or else the log's beginning is where the engine folds from. So two folds agree on all
-that led to such a commit, that of Spark and the engine's own: from a commit that is wrong both would come to the same
-wrong ones behind it. Needs no Spark.
+If there is none before, the engine folds from the log's beginning. So for everything that led to a verified commit,
+Spark's fold and the engine's agree. Folding on from a commit that is not verified would not do: if it is wrong, both
+folds come to the same wrong result. Needs no Spark.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from topicfold.snapshot.tables import STATE_TABLES
 from topicfold.state.fold import NewState, PartitionState
 
 WANTED = 2
-"""Of so many verified commits a node can start from any, with the log that is left."""
+"""How many verified commits are needed: a node can start from any of them, with what is left of the log."""
 
 Tell = Callable[[str], None]
-"""Takes what is being done, for people."""
+"""Takes a line about what is being done, for people."""
 
 
 class Verifier:
-    """Looks at the commits under `root`, of the log that they are of. `damaged` are those that were passed over.
+    """Verifies commits under `root` against their log. `damaged` are those that were skipped.
 
-    `compact` is the command that makes one.
+    `compact` is the command that makes a commit, for hints.
     """
 
     def __init__(self, log: Log, root: Path, incarnation: bytes, new_state: NewState, tell: Tell, compact: str) -> None:
@@ -46,16 +46,18 @@ class Verifier:
         self._compact = compact
 
     async def newest(self, known: Collection[str]) -> tuple[Commit, ...]:
-        """Return the newest `WANTED` whole commits, the newest first; `known` were verified before, by their SHA-256.
+        """Verify the newest `WANTED` undamaged commits, and return them, the newest first.
+
+        `known` has the SHA-256 of commits that were verified before.
 
         Raises:
-            TrimRefused: there are fewer, or one comes to other digests than the engine.
-            WrongSnapshot, LevelUnsupported: they are of another log, or of a newer version.
-            LogGap: the log ends before the newest one does, or holds other records than they are made of.
+            TrimRefused: fewer can be verified, or one has other digests than the engine gets.
+            WrongSnapshot, LevelUnsupported: they are of another log, or by a newer version.
+            LogGap: the log ends before the newest commit does, or its records differ from those they were made from.
             LogUnavailable: the log did not answer in time.
             SnapshotUnreadable: the commits cannot be listed or read, or memory, open files or rights do not suffice.
 
-        Cost: the fold of what the log got since the newest that is known; without one, of all that it holds.
+        Cost: folds what the log holds beyond the newest known commit; without a known one, all that it holds.
         """
         commits = self._commits()
         found = len(commits)
@@ -78,11 +80,11 @@ class Verifier:
             hint = f"{self.damaged[0].reason}. {self.damaged[0].hint}"
         elif verified < min(found, WANTED):
             hint = (
-                "The log does not hold what lies before the others: something else than trimming deleted it. "
+                "The log no longer holds what comes before the others: something else than trimming deleted it. "
                 f"{self._compact} makes new commits"
             )
         holds = f"{verified}, of {found} in all" if found else "none at all"
-        return TrimRefused(f"two verified commits are needed, and {self._root} holds {holds}", hint=hint)
+        return TrimRefused(f"two verified commits are needed, but {self._root} holds {holds}", hint=hint)
 
     def _commits(self) -> list[Commit]:
         """Return the commits that can be read, the newest first; none that was given up."""
@@ -99,12 +101,12 @@ class Verifier:
                 raise ends_before(partition, ends[partition], to)
 
     async def _verified(self, commits: Sequence[Commit], known: Collection[str]) -> tuple[Commit, ...]:
-        """Return those of the newest `WANTED` of these that are verified, the newest first.
+        """Return those of the first `WANTED` commits that are verified, the newest first.
 
         Raises:
-            SnapshotDamaged: one of them is not whole.
-            LogGap: one is made of other records than the log holds: it was verified against what that held then.
-            TrimRefused: one comes to other digests than the engine.
+            SnapshotDamaged: one of them is damaged.
+            LogGap: one was made from other records than the log holds now, even if it was verified against those.
+            TrimRefused: one has other digests than the engine gets.
         """
         newest = commits[:WANTED]
         for commit in newest:
@@ -125,10 +127,10 @@ class Verifier:
         return tuple(verified)
 
     async def _base(self, older: Sequence[Commit], known: Collection[str]) -> dict[int, PartitionState]:
-        """Return the state to fold on from: that of the newest of these commits that is known; of none, nothing.
+        """Return the state to fold on from: that of the newest known commit, else nothing, for the log's beginning.
 
-        Nothing means the log's beginning. Where that was trimmed and no known commit is left, it is that of the oldest
-        which the log goes on from: for what lay below it one was verified then.
+        If the log was trimmed and no known commit is left, it is the state of the oldest commit that the log
+        continues: what was below it was deleted only after a commit above had been verified.
         """
         starts = await self._log.start_offsets()
         reached = [each for each in older if all(to >= starts[partition] for partition, to in enumerate(each.to))]
@@ -145,12 +147,12 @@ class Verifier:
         return await asyncio.to_thread(restore, self._root, commit, self._new_state)
 
     async def _is_reached(self, commit: Commit, before: Mapping[int, PartitionState]) -> bool:
-        """Return whether folding on from `before`, or from the log's beginning, comes to what `commit` says.
+        """Return True if folding on from `before`, or from the log's beginning, gives the digests of `commit`.
 
-        False where the log does not hold all that lies between.
+        Returns False if the log does not hold everything in between.
 
         Raises:
-            TrimRefused: it comes to something else.
+            TrimRefused: it gives other digests.
         """
         for partition in range(commit.partitions):
             if not await self._reaches(commit, partition, before.get(partition)):
@@ -158,7 +160,7 @@ class Verifier:
         return True
 
     async def _reaches(self, commit: Commit, partition: int, before: PartitionState | None) -> bool:
-        """Return whether one partition comes to what `commit` says, as `_is_reached` does of all."""
+        """Do the same as `_is_reached` for one partition."""
         to = commit.to[partition]
         start = before.position if before else 0
         if start < to:

@@ -1,6 +1,6 @@
-"""Avro: one datum to bytes and back, with the schemas that ship in `schemas/`.
+"""Avro: encodes one datum to bytes and decodes it, with the schemas that ship in `schemas/`.
 
-Bytes that are not exactly one datum are no datum, whatever they are.
+Bytes that are not exactly one datum cannot be decoded, even if they begin with one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import fastavro
 
 
 def schema_directory() -> Traversable:
-    """Return where the Avro schemas lie: inside the installed package, be that an archive, or at a checkout's root."""
+    """Return where the Avro schemas are: in the installed package, which may be an archive, or at a checkout's root."""
     inside = files("topicfold") / "schemas"
     return inside if inside.is_dir() else Path(__file__).parents[3] / "schemas"
 
@@ -30,7 +30,7 @@ def schema_called(name: str) -> Any:
 
 
 def read_schemas() -> None:
-    """Read every schema that ships: later no file may be left to open, or another version's may lie there.
+    """Read every schema that ships, because later no open file may be left, or another version may be installed there.
 
     Raises:
         OSError: one cannot be read, or there is none.

@@ -1,15 +1,15 @@
-"""Bytes of the log: the frozen binary envelope, and the Avro inside it.
+"""The bytes of the log: the frozen binary envelope, and the Avro inside it.
 
 Envelope, big-endian:
 
-    magic "TFE1" · CRC-32C of all that follows
+    magic "TFE1" · CRC-32C of everything after it
     level u16 · kind u8 · flags u8 · event id 16 · aggregate kind u8 · partition count u16 · base 16 · namespace id 16
     payload schema u16 · name length u16 · operations u16 · payload length u32 · audit length u32
     name (UTF-8) · operations (id 16, verdict u8 with bit 7 = client's key, body hash 8) · payload · audit
 
-Everything a verdict or a digest reads is cut out by these lengths alone, the payload's bytes too: Avro libraries
-disagree about damaged bytes, so none of them has a say. The payload (`payload`) and the audit trail are Avro
-(`schemas/`), decoded when somebody looks.
+Everything that a verdict or a digest reads is delimited by these lengths alone, including the payload's bytes: Avro
+libraries disagree about damaged bytes, so no verdict depends on one. The payload (`payload`) and the audit trail are
+Avro (`schemas/`), decoded only when needed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def encode_event(event: Event) -> bytes:
     """Return the record's value for `event`.
 
     Raises:
-        ValueError: a field does not fit its place; a defect of the caller.
+        ValueError: a field does not fit its place, which is a defect of the caller.
     """
     name = event.name.encode()
     try:
@@ -72,9 +72,9 @@ def encode_event(event: Event) -> bytes:
 
 
 def decode_event(value: bytes) -> Event | None:
-    """Return the event in a record's value, or None where it is garbage (magic, CRC, length or name).
+    """Return the event in a record's value, or None if it is garbage (by its magic, CRC, length or name).
 
-    Every node must answer the same for the same bytes, for ever. Cost: O(bytes).
+    Every node, of any version, must return the same for the same bytes. Cost: O(bytes).
     """
     if len(value) < _MIN_BYTES or value[:4] != MAGIC:
         return None
@@ -117,7 +117,7 @@ def decode_event(value: bytes) -> Event | None:
 
 
 def decode_operations(raw: bytes) -> tuple[Operation, ...]:
-    """Return the operations in that part of an envelope."""
+    """Return the operations, given their part of an envelope."""
     return tuple(
         [
             made(Operation, (op_id, verdict & 0x7F, verdict >= _BY_CLIENT, body_hash))
@@ -139,7 +139,7 @@ def encode_audit(trail: AuditTrail) -> bytes:
 
 
 def decode_audit(audit: bytes) -> AuditTrail | None:
-    """Return who and why, or None where it cannot be read."""
+    """Return who made the changes, why and when, or None if this cannot be read."""
     fields = read(schema_called("audit-1"), audit)
     if fields is None:
         return None

@@ -1,7 +1,7 @@
-"""Copying a log to another place, record by record: each is at the same offset there, so it is the same log.
+"""Copies a log to another place, record by record. Each record keeps its offset, so the copy is the same log.
 
-Whatever names it goes on: positions, cursors, versions, repeated keys, snapshots. Of a log that was trimmed the copy
-begins where that does. Both sides are any log; nothing is interpreted but the header.
+Everything that refers to the log stays valid: positions, cursors, versions, repeated keys, snapshots. The copy of a
+trimmed log begins where that log begins. Both sides may be any kind of log; only the header is interpreted.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from topicfold.log.port import Entry, Log, LogIdentity
 BATCH = 1_000
 _LOOK_AGAIN_SECONDS = 0.002
 _BLANK = b""
-"""Stands at the offsets of records that are gone, until it is deleted, too."""
+"""Fills the offsets of records that were trimmed, until it is deleted too."""
 
 Step = Callable[[], None]
 Progress = Callable[[int], AbstractContextManager[Step]]
-"""Takes how many steps there are, of `BATCH` records or the rest of a partition; gives what is called after each."""
+"""Takes the number of steps, each of `BATCH` records or the rest of a partition; yields what to call after each one."""
 
 
 class CopiedSpan(NamedTuple):
-    """Of one partition: where log and copy begin and end, and how many of the records were not there yet."""
+    """Where one partition of log and copy begins and ends, and how many of its records were copied just now."""
 
     partition: int
     start: int
@@ -35,19 +35,20 @@ class CopiedSpan(NamedTuple):
 
 
 async def copy_log(source: Log, identity: LogIdentity, target: Log, progress: Progress) -> Sequence[CopiedSpan]:
-    """Make `target`, which is empty or an earlier copy, hold what `source`, which states `identity`, holds by now.
+    """Copy `source` to `target`, which must be empty or an earlier copy, up to where `source` ends by now.
 
-    What is there already is compared, so doing it again goes on where it was interrupted, and tells whether both are
-    the same. Partitions of `source` beyond those that it states are left out: somebody added them.
+    `identity` is what `source` states. Records that `target` has already are compared, so running it again continues an
+    interrupted copy and shows whether both are the same. Partitions that somebody added to `source`, beyond those in
+    `identity`, are left out.
 
     Raises:
-        WrongLog: `target` is in the very place of `source`; or it is another log, or has another number of partitions;
-            or somebody else writes there.
-        LogUnavailable, LogGap: one of both did not answer in time, or does not take this.
+        WrongLog: `target` is `source` itself; or it is another log, or has another number of partitions; or somebody
+            else writes there.
+        LogUnavailable, LogGap: one of the two did not answer in time, or refused.
     """
     if target.partitions != identity.partitions:
         raise WrongLog(
-            f"there are {target.partitions} partitions where the copy is to be, and the log has {identity.partitions}",
+            f"the place for the copy has {target.partitions} partitions, and the log has {identity.partitions}",
             hint="Name an empty place.",
         )
     if await target.place() == await source.place():
@@ -65,7 +66,7 @@ async def copy_log(source: Log, identity: LogIdentity, target: Log, progress: Pr
 
 
 async def _require_copy(source: Log, target: Log, partition: int, start: int) -> None:
-    """Return if nothing in `partition` speaks against going on there: it is empty, or what it begins with is ours."""
+    """Check that `partition` of `target` is empty, or begins with this log's records (or with blanks for them)."""
     first = await target.read(partition, 0, 1)
     if first and first[0].offset >= start:
         _require_equal(await source.read(partition, start, 1), first)
@@ -74,7 +75,7 @@ async def _require_copy(source: Log, target: Log, partition: int, start: int) ->
 
 
 async def _begin(target: Log, partition: int, start: int) -> None:
-    """Have `partition` of the copy begin at `start`: what is below was trimmed."""
+    """Make `partition` of the copy begin at `start`, because what is below was trimmed."""
     if not start:
         return
     while (end := (await target.end_offsets())[partition]) < start:
@@ -101,7 +102,7 @@ async def _copy_partition(source: Log, target: Log, partition: int, start: int, 
 
 
 async def _append(target: Log, partition: int, values: Sequence[bytes]) -> None:
-    """Append `values`, and return once the end of `partition` says that they are there."""
+    """Append `values`, and return once the end of `partition` shows that they have arrived."""
     failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def fail(error: TopicfoldError) -> None:
@@ -129,5 +130,5 @@ def _require_equal(ours: Sequence[Entry], there: Sequence[Entry]) -> None:
 def _other(partition: int, offset: int) -> WrongLog:
     return WrongLog(
         f"at offset {offset} of partition {partition} the copy has another record than the log, or one too many",
-        hint="Name an empty place: another file, another topic. Nothing else may write there meanwhile.",
+        hint="Name an empty place: another file or another topic. Nothing else may write there meanwhile.",
     )

@@ -1,7 +1,7 @@
-"""Digest records: what a node says of its own state, so that every node can compare. No verdict reads them.
+"""Digest records: a node states digests of its own state, so that every node can compare them. No verdict reads them.
 
 The payload of an event of kind `digest`, big-endian, is the partition (u16) and one or two statements, each a position
-(u64) and the digest there (16 bytes). The name is the node's. Events of this kind that hold anything else say nothing.
+(u64) and the digest there (16 bytes). The name is the node's. Events of this kind with any other payload are ignored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def digest_value(level: int, event_id: bytes, node: str, partition: int, stateme
 
 
 def statements_in(event: Event, partition: int) -> tuple[Statement, ...]:
-    """Return what a digest record says about `partition`: nothing where it is another's, or malformed."""
+    """Return what a digest record states about `partition`; nothing if it names another partition or is malformed."""
     head, rest = event.payload[: _PARTITION.size], event.payload[_PARTITION.size :]
     if len(head) < _PARTITION.size or _PARTITION.unpack(head)[0] != partition or len(rest) % _STATEMENT.size:
         return ()

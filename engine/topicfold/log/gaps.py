@@ -1,4 +1,4 @@
-"""What is said where a log does not hold what it is asked for: it begins after it, or ends before it."""
+"""The errors for a log that lacks a position: it begins after it, or ends before it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from topicfold.errors import LogGap
 
 
 def begins_after(partition: int, start: int, position: int) -> LogGap:
-    """Return what is wrong where `partition` begins at `start`, and `position` was to be read."""
+    """Return the error for a `partition` that begins at `start`, after the `position` that was to be read."""
     return LogGap(
-        f"partition {partition} of the log begins at offset {start}: what lay from {position} on was trimmed",
+        f"partition {partition} of the log begins at offset {start}: the records from {position} on were trimmed",
         hint="Start from a newer snapshot: --snapshot DIR, where `topicfold compact` writes it.",
         partition=partition,
         expected=position,
@@ -17,7 +17,7 @@ def begins_after(partition: int, start: int, position: int) -> LogGap:
 
 
 def ends_before(partition: int, end: int, position: int) -> LogGap:
-    """Return what is wrong where `partition` ends at `end`, and `position` was spoken of."""
+    """Return the error for a `partition` that ends at `end`, before the `position` that was requested."""
     return LogGap(
         f"partition {partition} ends at {end}, before {position}",
         hint="The log has lost records, or is an older copy. Restore it.",

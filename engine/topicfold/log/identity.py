@@ -1,4 +1,4 @@
-"""Who a log is: its header record, how one is made, and how an existing one is recognised."""
+"""A log's identity: its header record, how it is written, and how an existing one is recognised."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def identity_in(value: bytes) -> LogIdentity | None:
 
 
 async def establish_identity(log: Log, new_incarnation: bytes) -> LogIdentity:
-    """Return who `log` is; an empty one is given `new_incarnation` first.
+    """Return the identity of `log`; an empty log is given `new_incarnation` first.
 
     The first valid header in partition 0 decides, so any number of nodes may do this at once and agree.
-    Partitions that lack a header get a copy, where they can be reached.
+    Empty partitions get a copy of the header, as far as they can be reached.
 
     Raises:
-        WrongLog: there are records but no header, or the header speaks of another number of partitions or hash.
+        WrongLog: there are records but no header, or the header states another number of partitions or another hash.
         LogUnavailable: the log did not answer in time, or did not take the header.
     """
     if await is_empty(log) and await _first_header(log) is None:
@@ -65,16 +65,16 @@ async def establish_identity(log: Log, new_incarnation: bytes) -> LogIdentity:
 
 
 async def is_empty(log: Log) -> bool:
-    """Return whether nothing was ever written to `log`, which only all of its partitions together can say.
+    """Return whether nothing was ever written to any partition of `log`.
 
     Raises:
-        LogUnavailable: it did not answer in time.
+        LogUnavailable: the log, or one of its partitions if the others are empty, did not answer in time.
     """
     return not any((await log.known_end_offsets()).values()) and not any((await log.end_offsets()).values())
 
 
 async def stated_identity(log: Log) -> LogIdentity:
-    """Return who `log` says it is, whether it has the partitions for that or not. Appends nothing.
+    """Return the identity that `log` states, even if it has another number of partitions. Appends nothing.
 
     Raises:
         WrongLog: there is no header.
@@ -95,17 +95,17 @@ async def stated_identity(log: Log) -> LogIdentity:
 
 
 async def recognise_identity(log: Log) -> LogIdentity:
-    """Return who `log` is. Appends nothing.
+    """Return the identity of `log`. Appends nothing.
 
     Raises:
-        WrongLog: there is no header, or it speaks of another number of partitions or hash.
+        WrongLog: there is no header, or it states another number of partitions or another hash.
         LogUnavailable: the log did not answer in time.
     """
     identity = await stated_identity(log)
     if identity.partitions != log.partitions:
         raise WrongLog(
             f"the log was made with {identity.partitions} partitions and now has {log.partitions}",
-            hint=f"That number is fixed for ever. Copy the {identity.partitions} partitions elsewhere with "
+            hint=f"That number must never change. Copy the {identity.partitions} partitions elsewhere with "
             "'topicfold copy', and name the copy.",
         )
     if identity.hash_name != HASH_NAME:
@@ -114,21 +114,21 @@ async def recognise_identity(log: Log) -> LogIdentity:
 
 
 async def restate_identity(log: Log, identity: LogIdentity, partition: int) -> int:
-    """Append a copy of the header to `partition`; return where it is, once it can be read there.
+    """Append a copy of the header to `partition`; return its offset once it can be read there.
 
-    Whoever deletes the beginning of a partition does so first: without a header a log is nobody's.
+    Do this before deleting the beginning of a partition: a log without a header is not recognised.
 
     Raises:
-        LogUnavailable: the log did not answer in time, or did not take it.
+        LogUnavailable: the log did not answer in time, or did not take the copy.
     """
     return (await _append_and_wait(log, partition, header_value(identity))).offset
 
 
 async def _first_header(log: Log) -> LogIdentity | None:
-    """Return what the first header states, None where there is none.
+    """Return what the first header states, None if there is none.
 
-    An untrimmed log begins with it, but for garbage: so a topic of somebody's data is not read to its end. A trimmed
-    one holds a copy somewhere.
+    A log that was not trimmed begins with the header, apart from garbage before it, so the search stops after a while:
+    a topic with somebody's data is not read to its end. A trimmed log has a copy anywhere.
     """
     start = offset = _of(0, await log.known_start_offsets())
     limit = 1

@@ -1,8 +1,8 @@
 """The log on a Kafka topic: explicit partitions and offsets, no consumer group, no transactions.
 
-One thread follows (`kafka_follower`), one asks for end offsets, and one does all else that waits for Kafka. The loop
-itself hands appends to librdkafka (`kafka_appender`), and looks what becomes of them; where that takes long a thread
-waits for it (`kafka_producers`). What was appended and what is read is brought together by `kafka_arrivals`.
+One thread follows (`kafka_follower`), one asks for end offsets, and one does everything else that waits for Kafka. The
+loop itself hands appends to librdkafka (`kafka_appender`) and polls for their outcomes; a thread takes over if that
+takes long (`kafka_producers`). `kafka_arrivals` merges what was acknowledged with what is read.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ T = TypeVar("T")
 class KafkaLog:
     """A log on a Kafka topic; keeps the promises of `topicfold.log.port.Log`.
 
-    It is unavailable where it is closed, or Kafka does not answer in time: within a second, of offsets, and within five
-    before it has answered once.
+    It is unavailable if it is closed or Kafka does not answer in time. For offsets that is one second, or five until
+    Kafka has answered for the first time.
     """
 
     @classmethod
@@ -44,9 +44,9 @@ class KafkaLog:
         partitions: int = 8,
         kafka_settings: Mapping[str, Any] | None = None,
     ) -> KafkaLog:
-        """Open the log on `topic`, made with `partitions` where there is none; an existing one keeps its number.
+        """Open the log on `topic`. A missing topic is created with `partitions`; an existing one keeps its number.
 
-        `kafka_settings` go to librdkafka: security and the like. What Topicfold pins may not be among them.
+        `kafka_settings` are passed to librdkafka, for security and the like. They may not name what Topicfold pins.
 
         Raises:
             BadSetting: a setting is pinned or unknown to librdkafka, or Kafka allows no topic of that name.
@@ -95,7 +95,7 @@ class KafkaLog:
         return self._topic.partitions
 
     def append(self, partition: int, value: bytes, failed: Failed) -> None:
-        """Hand `value` over for sending when this turn of the loop is over; given up after 10 s.
+        """Hand `value` over to be sent, at the latest when this turn of the loop ends; it is given up after 10 s.
 
         Raises:
             Overloaded: too many appends are waiting for Kafka.
@@ -118,7 +118,7 @@ class KafkaLog:
         return await self._ask(self._offsets_thread, self._offsets.start_offsets)
 
     async def end_offsets(self) -> Mapping[int, int]:
-        """Return per partition the next offset to be written, transactions that are still open left out."""
+        """Return per partition the next offset to be written, or where an open transaction begins."""
         return await self._ask(
             self._offsets_thread, self._offsets.end_offsets, self._offsets.partitions, OFFSETS_SECONDS
         )
@@ -128,13 +128,13 @@ class KafkaLog:
         return await self._ask(self._offsets_thread, self._ends.known_starts)
 
     async def known_end_offsets(self) -> Mapping[int, int]:
-        """Return the ends of the partitions whose leaders answer; a dead one costs a second when it is met first."""
+        """Return the ends of the partitions whose leaders answer. A dead leader costs a second the first time."""
         if self._arrivals:
             self._arrivals.hurry()
         return await self._ask(self._offsets_thread, self._ends.known)
 
     async def delete_before(self, partition: int, offset: int) -> None:
-        """Delete the records of `partition` below `offset`; Kafka frees their room when it will.
+        """Delete the records of `partition` below `offset`; Kafka frees their space later.
 
         Raises:
             LogGap: the log ends before `offset`.
@@ -143,14 +143,13 @@ class KafkaLog:
         await self._ask(self._pages_thread, self._topics.delete_before, self._topic, partition, offset)
 
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
-        """Start delivering from `positions` on; a missing record is a fault of its partition only.
+        """Start delivering from `positions`; a missing record is a fault of its partition only.
 
-        One of ours that was delivered when Kafka had it is not missing, though it was trimmed before it was read.
-
-        An unreachable Kafka is waited for, without a fault.
+        A record of this node's that was delivered when Kafka acknowledged it is not missing if it is trimmed before it
+        is read. If Kafka cannot be reached, this waits, without a fault.
         """
         self._require_open()
-        # Whoever follows will append; the first that a producer sends takes it half a second to a second.
+        # Whoever follows will append too, and a new producer takes half a second to a second for its first message.
         self._appending()
         arrivals = KafkaArrivals(positions, deliver)
         self._follower = KafkaFollower(self._consumer_settings, self._topic.name, arrivals, fault)
@@ -158,13 +157,13 @@ class KafkaLog:
         self._follower.start(positions)
 
     async def check_settings(self) -> Sequence[SettingProblem]:
-        """Return what is wrong with the topic now, one deleted or made anew included."""
+        """Return what is wrong with the topic now; that includes being deleted or recreated."""
         return await self._ask(self._pages_thread, self._topics.problems, self._topic)
 
     async def close(self) -> None:
         """Give waiting appends one second, then fail them; deliver nothing more; end threads and clients.
 
-        That goes on where whoever waits for it is cancelled.
+        This is completed even if the caller is cancelled.
         """
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close())
@@ -177,9 +176,10 @@ class KafkaLog:
         self._pages_thread.shutdown()
 
     def _appending(self) -> KafkaAppender:
-        """Return what appends, with a producer that goes on from now.
+        """Return the appender, created on first use.
 
-        Whoever only reads has none: one that may not write is refused by Kafka twice a second, with a line each.
+        A log that is only read has no producer: without the right to write, Kafka would refuse it twice a second, and
+        log a line each time.
         """
         if self._appender is None:
             self._appender = KafkaAppender(
@@ -188,7 +188,7 @@ class KafkaLog:
         return self._appender
 
     def _written(self, entries: Sequence[Entry]) -> None:
-        """Take what Kafka has put where."""
+        """Take records that Kafka has acknowledged, with their offsets."""
         if self._arrivals:
             self._arrivals.told(entries)
 
@@ -199,7 +199,7 @@ class KafkaLog:
         self._offsets_thread.shutdown()
         self._pages.close()
         self._topics.close()
-        # It refers to this object: its client would go on until Python collects both.
+        # It refers to this object, so its client would live on until Python collects both.
         self._appender = None
 
     async def _ask(self, thread: ThreadPoolExecutor, question: Callable[..., T], *arguments: Any) -> T:

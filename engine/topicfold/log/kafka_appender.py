@@ -1,8 +1,8 @@
-"""Appending to the log's topic: what is appended while something is on its way goes to librdkafka turn by turn.
+"""Appends to the log's topic. While earlier appends are in flight, new ones are batched per turn of the loop.
 
-A lone message costs librdkafka some 100 µs of waking threads, a batch hardly more: with 8 writers at once batches
-halve the processor's time an append (measured: 217 → 114 µs). Where nothing is on its way an append is sent at once:
-a lone writer would wait for nobody.
+Waking threads costs librdkafka some 100 µs for a single message, and hardly more for a batch: with 8 concurrent
+writers, batches halve the processor time per append (measured: 217 → 114 µs). If nothing is in flight, an append is
+sent at once, as a lone writer would gain nothing by waiting.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from topicfold.log.port import Entry, Failed
 
 _MAX_WAITING = 10_000
 _PURGED = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
-"""What the client says of appends that a broken producer still had; not why it broke."""
+"""What the client reports for appends that a broken producer still had; it does not say why the producer broke."""
 _LEAST_LIMIT = 1_000
-"""Of a message, that librdkafka takes; a topic's may be lower, and higher than the highest that it takes."""
+"""The lowest limit for a message that librdkafka accepts. A topic's own limit may be lower."""
 
 
 class _Append(NamedTuple):
@@ -44,10 +44,10 @@ class _Outcome(NamedTuple):
 
 
 def require_producer(settings: Mapping[str, Any]) -> None:
-    """Return if a producer can be made with `settings`. Nobody is connected to.
+    """Check that a producer can be created with `settings`, without connecting to Kafka.
 
     Raises:
-        KafkaException: librdkafka does not like them.
+        KafkaException: librdkafka rejects the settings.
     """
     Producer({name: value for name, value in without_lines(settings).items() if name != "bootstrap.servers"})
 
@@ -62,12 +62,12 @@ class KafkaAppender:
         max_bytes: int,
         written: Callable[[Sequence[Entry]], None],
     ) -> None:
-        """Make a producer; `max_bytes` is the topic's own limit for a record.
+        """Create a producer; `max_bytes` is the topic's own limit for a record.
 
-        `written` is told on the loop what Kafka has put where.
+        `written` is called on the loop with the records that Kafka acknowledged, and their offsets.
 
         Raises:
-            KafkaException: librdkafka does not like the settings.
+            KafkaException: librdkafka rejects the settings.
         """
         self._connections = KafkaConnections()
         limit = min(max(_LEAST_LIMIT, max_bytes), SAFE_MESSAGE_BYTES)
@@ -84,7 +84,7 @@ class KafkaAppender:
         self._turned_away: LogUnavailable | None = None
 
     def append(self, partition: int, value: bytes, failed: Failed) -> None:
-        """Send `value`, at the end of this turn of the loop if something is on its way; librdkafka gives up after 10 s.
+        """Send `value`; if something is in flight, at the end of this turn of the loop. librdkafka gives up after 10 s.
 
         `failed` is called in a later turn.
 
@@ -105,7 +105,7 @@ class KafkaAppender:
             self._send()
 
     async def close(self) -> None:
-        """Give what waits one second, then fail it; end the thread."""
+        """Give waiting appends one second, then fail them; end the thread."""
         self._send()
         try:
             await self._producers.close()
@@ -128,7 +128,7 @@ class KafkaAppender:
     def _hand_over(self, partition: int, appends: list[_Append]) -> None:
         """Give librdkafka the appends to one partition.
 
-        The random key makes sure that nothing supersedes anything, should somebody compact the topic.
+        The random keys make sure that no record supersedes another, should somebody compact the topic.
         """
         if len(appends) == 1:
             [append] = appends
@@ -147,7 +147,7 @@ class KafkaAppender:
                 self._producers.replace(self._producers.current)
 
     def _polled(self, producer: Producer, error: KafkaError | None) -> None:
-        """Tell what was noted by a poll; go on with another producer where this one has broken."""
+        """Report the outcomes noted by a poll; replace the producer if it has broken."""
         if error:
             if error.code() > 0:
                 self._turned_away = unanswered(error, self._right)
@@ -156,14 +156,14 @@ class KafkaAppender:
             self._tell()
 
     def _note(self, append: _Append, error: KafkaError | None, message: Message) -> None:
-        """Note what became of an append; called within `poll`, once for each."""
+        """Note the outcome of an append; called within `poll`, once for each."""
         self._outcomes.append(_Outcome(append, error, message.partition() or 0, message.offset()))
 
     def _tell(self) -> None:
-        """Tell what was noted.
+        """Report the outcomes that were noted.
 
-        Where Kafka has had a batch before, librdkafka may not know its place, and counts from −1: none, 0, 1 and so
-        on. So behind one without a place no small offset is believed; what is not told is read.
+        If Kafka had a batch already, librdkafka may not know its offset, and counts from −1: none, 0, 1 and so on. So
+        after a record without an offset, small offsets are not trusted. What is not reported here will be read.
         """
         written: list[Entry] = []
         while self._outcomes:

@@ -1,11 +1,12 @@
-"""What has come of the log's topic, by either of two ways, each record once and in order.
+"""Records of the log's topic arrive in either of two ways; each is delivered once and in order.
 
-A record is read from Kafka, or Kafka says at which offset it has put one of ours. It says so once every replica in
-sync has the record, which is when it may be read; so where all before it was delivered, it is what comes next, and
-need not be waited for. One writer on 8 partitions saves a third of its round trip (measured: 0.35 ms until told,
-0.53 until read).
+A record is read from Kafka, or Kafka acknowledges one of this node's with its offset. It does so once every in-sync
+replica has the record, which is also when the record can be read. So if everything before it was delivered, it is the
+next one, and need not be waited for. For one writer on 8 partitions that saves a third of the round trip (measured:
+0.35 ms until acknowledged, 0.53 ms until read).
 
-Invariant: per partition every offset is delivered once and in order; what was told is held against what is read there.
+Invariant: per partition every offset is delivered once and in order. What is read later is compared with what was
+acknowledged there.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from topicfold.errors import TopicfoldError, WrongLog
 from topicfold.log.port import Deliver, Entry
 
 MAX_AHEAD = 10_000
-"""Records of a partition that may be delivered before they are read; behind them what is told waits until it is."""
+"""How many records of a partition may be delivered before they are read; beyond that, they wait to be read."""
 
 _REST_SECONDS = 0.002
 
 
 class Read(NamedTuple):
-    """What came of a batch that was read: whether any of it was new, and why partitions ended in it."""
+    """The result of a batch that was read: whether any of it was new, and the faults of partitions that ended in it."""
 
     is_new: bool
     faults: Mapping[int, TopicfoldError]
@@ -35,7 +36,7 @@ class KafkaArrivals:
     """Takes records and delivers them on the loop."""
 
     def __init__(self, positions: Mapping[int, int], deliver: Deliver) -> None:
-        """Make one on the running loop, which delivers from `positions` on."""
+        """Deliver from `positions` on, on the running loop."""
         self._deliver = deliver
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
@@ -46,7 +47,7 @@ class KafkaArrivals:
         self._is_stopped = False
 
     def end(self, partition: int | None) -> None:
-        """Take nothing more of `partition`, or of any for None; what was taken is delivered still."""
+        """Take nothing more of `partition` (None: of any); what was taken already is still delivered."""
         with self._lock:
             for each in list(self._next) if partition is None else [partition]:
                 self._next.pop(each, None)
@@ -58,9 +59,9 @@ class KafkaArrivals:
         self.end(None)
 
     def told(self, entries: Sequence[Entry]) -> None:
-        """Take records of ours at the offsets that Kafka says they have; those that come later wait to be read.
+        """Take this node's records with the offsets that Kafka acknowledged; those that are not next wait to be read.
 
-        On the loop, where `read` is for the thread that reads.
+        To be called on the loop, while `read` is called by the thread that reads.
         Cost: a hash of each value.
         """
         with self._lock:
@@ -84,10 +85,10 @@ class KafkaArrivals:
             self._hand_over(fresh)
 
     def read(self, entries: Sequence[Entry], taken: Callable[[], None]) -> Read:
-        """Take what was read, in order and without a gap but such as `pass_over` allows.
+        """Take what was read, in order and without gaps other than those that `pass_over` allows.
 
-        Where any of it is new, `taken` is called once that is delivered. A partition in which something else is read
-        than what was told ends.
+        If any of it is new, `taken` is called once that is delivered. A partition ends if another record is read than
+        was acknowledged.
         """
         faults: dict[int, TopicfoldError] = {}
         with self._lock:
@@ -109,9 +110,9 @@ class KafkaArrivals:
         return Read(bool(fresh), faults)
 
     def pass_over(self, partition: int, start: int) -> bool:
-        """Return whether reading may go on at `start`, where all before it was trimmed: all of that was delivered.
+        """Return whether reading may continue at `start`, if everything before was trimmed: whether it was delivered.
 
-        Then what was told of it is not held against anything.
+        If so, what was acknowledged there is no longer compared.
         """
         with self._lock:
             if self._next.get(partition, -1) < start:
@@ -123,8 +124,8 @@ class KafkaArrivals:
     def rest(self) -> None:
         """Return after two milliseconds, or as soon as somebody waits for what is to be read.
 
-        For the reading thread, where all that it read was known: it would only keep the processor and the
-        interpreter's lock from who is writing (measured: an eighth of a lone writer's round trip).
+        For the reading thread, when everything that it read was known: otherwise it would compete with the writer for
+        the processor and the interpreter's lock (measured: an eighth of a lone writer's round trip).
         """
         self._is_awaited.wait(_REST_SECONDS)
         self._is_awaited.clear()
@@ -134,7 +135,7 @@ class KafkaArrivals:
         self._is_awaited.set()
 
     def _take_turn(self, entries: list[Entry], taken: Callable[[], None] | None) -> None:
-        """Deliver what was read, and what was told while some of that waited, in the order in which it came."""
+        """Deliver in order of arrival: what was read, and what was acknowledged while some of that waited."""
         with self._lock:
             self._queued -= 1
         try:

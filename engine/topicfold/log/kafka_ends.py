@@ -1,8 +1,8 @@
-"""Where the partitions of the log's topic begin and end, as far as their leaders say.
+"""Where the partitions of the log's topic begin and end, as far as their leaders answer.
 
-A question to several brokers is answered when each of them has answered. A broker that died or stalls would keep
-everybody from what the others say, until its partitions are led by another; and so would a partition that lost its
-leader while too few replicas were in sync: until there are enough, the next one does not know where it ends.
+A request to several brokers is only answered when all of them have answered. So a broker that died or stalls would
+hide what the others say, until other brokers lead its partitions. So would a partition that lost its leader while too
+few replicas were in sync: until there are enough, the new leader does not know where the partition ends.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from topicfold.errors import LogUnavailable
 from topicfold.log.kafka_reader import OFFSETS_SECONDS, KafkaReader
 
 _LEADER_SECONDS = 0.2
-"""So long each leader may take to answer once one of them did not."""
+"""How long each leader may take to answer after one of them did not."""
 _SILENT_EVERY_SECONDS = 1.0
-"""So often those that did not answer are asked again; whoever asks then waits for them, too."""
+"""How often those that did not answer are asked again; that call waits for them too."""
 
 
 class KafkaEnds:
-    """Asks all leaders at once while all answer, else those that did, and now and then each by itself.
+    """Asks all leaders at once as long as all answer; otherwise those that did, and now and then each one by itself.
 
-    Blocking, and for one thread, as `reader` is.
+    Blocking, and for one thread only, like `reader`.
     """
 
     def __init__(self, reader: KafkaReader) -> None:
@@ -32,10 +32,10 @@ class KafkaEnds:
         self._asked_each = -math.inf
 
     def known(self) -> dict[int, int]:
-        """Return per partition the next offset to be written, where its leader says so.
+        """Return per partition the next offset to be written, for partitions whose leader answers.
 
         Raises:
-            LogUnavailable: no leader does.
+            LogUnavailable: no leader answers.
         """
         all_answer = len(self._answering) == len(self._reader.partitions)
         if all_answer or time.monotonic() < self._asked_each + _SILENT_EVERY_SECONDS:
@@ -46,10 +46,10 @@ class KafkaEnds:
         return self._ask_each()
 
     def known_starts(self) -> dict[int, int]:
-        """Return per partition the first offset that there is, where its leader says so.
+        """Return per partition the first offset that still exists, for partitions whose leader answers.
 
         Raises:
-            LogUnavailable: no leader does.
+            LogUnavailable: no leader answers.
         """
         try:
             return self._reader.start_offsets()

@@ -1,4 +1,4 @@
-"""What Kafka's errors mean in our words."""
+"""Translates Kafka's errors into our own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.port import LogDenied
 
 LOST = {KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE}
-"""Codes that say that there is no record at an offset any more."""
+"""Codes for an offset that has no record any more."""
 _GONE = {
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError._UNKNOWN_TOPIC,
@@ -33,7 +33,7 @@ _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 
 
 class KafkaRight(NamedTuple):
-    """What our principal must be allowed: an operation, in Kafka's word, on the log's topic."""
+    """A right that our principal needs: an operation, as Kafka names it, on the log's topic."""
 
     operation: str
     topic: str
@@ -41,7 +41,7 @@ class KafkaRight(NamedTuple):
 
     @property
     def command(self) -> str:
-        """What a person types to allow it."""
+        """The command that grants it."""
         return (
             f"kafka-acls.sh --bootstrap-server {self.bootstrap} --add --allow-principal User:NAME "
             f"--operation {self.operation} --topic {self.topic}"
@@ -49,7 +49,7 @@ class KafkaRight(NamedTuple):
 
 
 def restoring(what: str) -> str:
-    """Return what to do about a topic that is gone, or another one now, while a node that followed it runs."""
+    """Return the hint for a topic that was deleted or replaced while a node that follows it is running."""
     return (
         f"Restore {what} from a copy: a new one of that name is another log. If there is no copy, save what "
         "this node knows before it stops, because a node that starts then begins an empty log (docs/recovery.md)."
@@ -57,9 +57,9 @@ def restoring(what: str) -> str:
 
 
 def translated(error: KafkaError, right: KafkaRight) -> TopicfoldError:
-    """Return our own error for one of Kafka's; whatever is not known to be final is `LogUnavailable`.
+    """Return our own error for one of Kafka's; an error that is not known to be final becomes `LogUnavailable`.
 
-    `right` is what was needed for what was asked.
+    `right` is what the request needed.
     """
     code, text = error.code(), error.str()
     if code in LOST:
@@ -71,7 +71,7 @@ def translated(error: KafkaError, right: KafkaRight) -> TopicfoldError:
         return LogDenied(
             f"Kafka denies us {right.operation} on topic {right.topic}: {text}",
             hint=right.command
-            + ("; before Kafka 2.8 --operation IdempotentWrite --cluster, too" if is_old_way else ""),
+            + ("; before Kafka 2.8 also --operation IdempotentWrite --cluster" if is_old_way else ""),
         )
     if code in _NOT_LET_IN:
         return LogUnavailable(f"Kafka denies access: {text}", hint="Check the security settings given for Kafka.")
@@ -81,10 +81,10 @@ def translated(error: KafkaError, right: KafkaRight) -> TopicfoldError:
 
 
 def unanswered(error: KafkaError, right: KafkaRight) -> LogUnavailable:
-    """Return the error of a question that Kafka did not answer, whatever the cause; `right` is what it needs.
+    """Return the error for a request that Kafka did not answer, whatever the cause; `right` is what it needs.
 
-    What librdkafka says of itself (codes below zero) tells nothing of the topic: a dead broker's partitions are
-    "unknown" to it, which is not passed on.
+    librdkafka's own errors (codes below zero) say nothing about the topic: it calls a dead broker's partitions
+    "unknown", which is not passed on.
     """
     if error.code() < 0 and error.code() not in LOST | _NOT_LET_IN:
         cause = "" if error.code() in _GONE else f": {error.str()}"
@@ -94,17 +94,17 @@ def unanswered(error: KafkaError, right: KafkaRight) -> LogUnavailable:
 
 
 def is_passing(error: KafkaError) -> bool:
-    """Return whether the same question may be answered in a moment, as when a topic has just been made or moved."""
+    """Return whether the same request may succeed in a moment, as when a topic has just been created or moved."""
     return error.code() in _PASSING
 
 
 def is_denied(error: KafkaError) -> bool:
-    """Return whether Kafka does not let us do this, which passes once somebody allows it."""
+    """Return whether Kafka denies this, which ends as soon as somebody allows it."""
     return error.code() in _DENIED | _NOT_LET_IN
 
 
 def is_fatal(error: KafkaError) -> bool:
-    """Return whether the client that said this takes nothing any more; `produce` says so by a code, not a flag."""
+    """Return whether the client with this error is broken for good; `produce` reports that by a code, not a flag."""
     return error.fatal() or error.code() == KafkaError._FATAL
 
 

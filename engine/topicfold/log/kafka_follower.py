@@ -1,8 +1,8 @@
 """The thread that reads the log's topic and hands batches to the loop.
 
-Waits with `poll` and drains with `consume(n, 0)`: `consume(n, t)` would wait out `t` for a full batch.
+It waits with `poll` and drains with `consume(n, 0)`, because `consume(n, t)` would wait `t` for a full batch.
 Invariant: per partition every offset is handed over once and in order; a missing one stops the partition, unless it
-was delivered before it was read, and then trimmed.
+was delivered before it could be read, and has been trimmed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _log = structlog.get_logger(__name__)
 
 _POLL_SECONDS = 0.1
 _BATCH = 128
-"""To fold so many takes a turn of some 5 ms, and they are told of while the processor's caches have them: a node that
-starts folds 7 % more a second than by the thousand, 15 % where it has a second core."""
+"""Folding this many takes a turn of some 5 ms, and they are published while still in the processor's caches: compared
+with batches of a thousand, a node that starts folds 7 % more a second, or 15 % more with a second core."""
 _GONE_SECONDS = 2.0
 _OFFSETS_SECONDS = 1.0
 _STOP_SECONDS = 5.0
@@ -37,13 +37,13 @@ hour, a wait takes an hour longer, unless something comes."""
 
 
 class KafkaFollower:
-    """Follows all partitions of one topic from given positions on, in a thread of its own."""
+    """Follows all partitions of one topic from given positions, in a thread of its own."""
 
     def __init__(self, settings: Mapping[str, Any], topic: str, arrivals: KafkaArrivals, fault: Fault) -> None:
-        """Make a follower; nothing is read before `start`.
+        """Create a follower; nothing is read before `start`.
 
         Raises:
-            KafkaException: librdkafka does not like the settings.
+            KafkaException: librdkafka rejects the settings.
         """
         self._consumer = Consumer({**settings, "error_cb": self._suspect})
         self._topic = topic
@@ -66,7 +66,7 @@ class KafkaFollower:
         self._thread.start()
 
     def stop(self) -> None:
-        """Return once the thread has ended. Blocks up to 0.1 s, a second where Kafka is asked where a partition begins.
+        """Return once the thread has ended: after up to 0.1 s, or 1 s if it is asking Kafka where a partition begins.
 
         Nothing is delivered after the call. Where Kafka's client holds the thread for longer, it is left to itself.
         """
@@ -94,9 +94,9 @@ class KafkaFollower:
                 _log.exception("log_thread_failed")
 
     def _gathered(self, first: Message) -> list[Message]:
-        """Return `first` and what has come behind it by the time the loop is done with the batch before.
+        """Return `first` and what arrived after it by the time the loop has finished the batch before.
 
-        So at most one batch is on its way: what comes while the loop folds does not disturb it, and memory is bounded.
+        So at most one batch is under way: what arrives while the loop folds does not disturb it, and memory is bounded.
         """
         messages = [first, *self._consumer.consume(_BATCH, 0)]
         if not self._is_taken.is_set():
@@ -107,7 +107,7 @@ class KafkaFollower:
         return messages
 
     def _hand_out(self, messages: Sequence[Message]) -> None:
-        """Hand over the entries of `messages`, then the faults met among them."""
+        """Hand over the entries of `messages`, then the faults found among them."""
         batch: list[Entry] = []
         faults: dict[int, TopicfoldError] = {}
         lost: dict[int, TopicfoldError] = {}
@@ -138,7 +138,7 @@ class KafkaFollower:
             self._end(partition, fault)
 
     def _take(self, batch: Sequence[Entry]) -> Mapping[int, TopicfoldError]:
-        """Hand over `batch`; return why partitions end in it."""
+        """Hand over `batch`; return the faults of partitions that end in it."""
         self._is_denied = False
         self._is_taken.clear()
         is_new, faults = self._arrivals.read(batch, self._is_taken.set)
@@ -148,17 +148,17 @@ class KafkaFollower:
         return faults
 
     def _end(self, partition: int, fault: TopicfoldError) -> None:
-        """Read nothing more of `partition`, and say why."""
+        """Read nothing more of `partition`, and report why."""
         self._positions.pop(partition, None)
         self._arrivals.end(partition)
         self._consumer.pause([TopicPartition(self._topic, partition)])
         self._loop.call_soon_threadsafe(self._fault, fault, partition)
 
     def _has_passed_over(self, partition: int, until: float) -> bool:
-        """Go on where the log begins by now, if all that it lacks was delivered before it was read.
+        """Return False if records are missing that were not delivered before; otherwise read on.
 
-        A broker that does not say where it begins by `until`, a time of the monotonic clock, is asked again by reading
-        there again.
+        Reading continues where the partition begins by now. If the broker does not say so by `until` (of the monotonic
+        clock), reading is tried again at the same place.
         """
         place, start = TopicPartition(self._topic, partition), self._positions[partition]
         left = until - time.monotonic()
@@ -169,25 +169,25 @@ class KafkaFollower:
                     return False
                 start = first
         self._positions[partition] = start
-        # Kafka's client has given up the partition, and does not seek in it.
+        # Kafka's client has given up this partition, so it cannot seek in it.
         self._consumer.incremental_unassign([place])
         self._consumer.incremental_assign([TopicPartition(self._topic, partition, start)])
         return True
 
     def _note_denial(self, error: KafkaError | None) -> None:
-        """Say, where Kafka does not let the log be read, why: once until something is read."""
+        """Log why Kafka denies reading the log; once, until something is read again."""
         if error is not None and is_denied(error) and not self._is_denied:
             self._is_denied = True
             denial = translated(error, self._right)
             _log.warning("log_not_read", reason=denial.reason, hint=denial.hint)
 
     def _suspect(self, error: KafkaError) -> None:
-        """Note that the topic may be gone; called within `poll`. Other errors pass, or come with a message."""
+        """Note that the topic may be gone; called within `poll`. Other errors are temporary, or come as a message."""
         if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and self._gone_since is None:
             self._gone_since = time.monotonic()
 
     def _look_for_topic(self, gone_since: float) -> None:
-        """Stop everything where the topic is still gone after a while: a broker that starts may not know it yet."""
+        """Stop everything if the topic is still gone after a while: a broker that is starting may not know it yet."""
         if time.monotonic() < gone_since + _GONE_SECONDS:
             return
         self._gone_since = None
@@ -202,16 +202,16 @@ class KafkaFollower:
 
 
 def _is_lost(message: Message) -> bool:
-    """Return whether Kafka has not what was to be read next."""
+    """Return whether Kafka lacks the record that was to be read next."""
     error = message.error()
     return error is not None and error.code() in LOST
 
 
 def _fault_of(message: Message, expected: int, right: KafkaRight) -> TopicfoldError | None:
-    """Return why `message` stops its partition, or None where it does not.
+    """Return why `message` stops its partition, or None if it does not.
 
-    The end of a partition behind `expected` means records nobody may read, as a transaction leaves them: a reader
-    that waits for the end would wait for ever.
+    If a partition's end is reported beyond `expected`, the records in between cannot be read, as those that a
+    transaction leaves: whoever waits for the end would wait for ever.
     """
     error = message.error()
     if error is not None and error.code() != KafkaError._PARTITION_EOF:

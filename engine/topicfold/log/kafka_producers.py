@@ -1,13 +1,13 @@
-"""Kafka's client for appending, one after another where one breaks, and the polls that tell what becomes of appends.
+"""Kafka's client for appending, which is replaced if it breaks, and the polling that learns the outcomes of appends.
 
-Where Kafka answers within some 300 µs, waking a thread that waits for it, and the loop by that thread, takes nearly as
-long as what there is to do then, all of it with cold caches. So the loop looks by itself, between all else that it
-does, for two milliseconds (measured: an update is readable after 0.41 ms where it was after 0.49 when a thread waited,
-and 32 writers make 19,000 updates a second, not 15,000). That takes a fifth more of the processor's time a write;
-other processes go first. What takes longer a thread waits for, and the longer it does, the rarer the loop looks; with
-fewer than two processors it never does.
+Kafka may answer within some 300 µs. Waking a thread that waits for it, which then wakes the loop, takes nearly as long
+as the work that follows, all of it with cold caches. So the loop itself polls, between everything else that it does,
+for two milliseconds (measured: an update is readable after 0.41 ms instead of 0.49 with a waiting thread, and 32
+writers make 19,000 updates a second instead of 15,000). That takes a fifth more processor time per write, and yields
+to other processes. A thread waits for anything that takes longer; the longer it waits, the more rarely the loop polls.
+With fewer than two processors the loop never polls.
 
-Invariant: one thread at a time polls a producer, so outcomes are told in Kafka's order.
+Invariant: only one thread at a time polls a producer, so outcomes are reported in Kafka's order.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ _LOOK_SECONDS = 0.002
 _WAIT_SECONDS = 0.1
 _MOST_REST_SECONDS = 1.0
 _LEAST_PROCESSORS = 2
-"""Without a second one, or within a quota of less, the loop would take from others the time in which to answer it."""
+"""With fewer, by number or by quota, a polling loop would take the time that others need to answer it."""
 _ABANDONED_SECONDS = 1.0
 _FLUSH_SECONDS = 1.0
 _REPLACED_EVERY_SECONDS = 1.0
-"""One that may not write breaks as soon as it is made, and prints why."""
+"""How often at most. A producer that may not write breaks as soon as it is created, and logs why."""
 
 Polled = Callable[[Producer, KafkaError | None], None]
 
 
 class KafkaProducers:
-    """The producer in use and those that broke, polled for one loop; all methods are for that loop."""
+    """The producer in use and those that broke, polled for one loop. All methods must be called on that loop."""
 
     def __init__(self, settings: Mapping[str, Any], polled: Polled) -> None:
-        """Make a producer.
+        """Create a producer.
 
-        `polled` is called on the loop after polls, every 0.1 s at least, with the producer and why it has broken for
-        good, or None.
+        `polled` is called on the loop after polls, at least every 0.1 s, with the producer, and with the error that
+        broke it for good, or None.
 
         Raises:
-            KafkaException: librdkafka does not like the settings.
+            KafkaException: librdkafka rejects the settings.
         """
         self.current = Producer(dict(settings))
         self._settings = settings
@@ -72,7 +72,7 @@ class KafkaProducers:
         self._timer = self._loop.call_later(_WAIT_SECONDS, self._keep_polling)
 
     def expect(self) -> None:
-        """Have it told soon what becomes of all that the producer was given."""
+        """Poll until the outcomes of everything that the producer was given are known."""
         if self._is_looking or self._is_waiting or self._is_closed:
             return
         now = self._loop.time()
@@ -83,10 +83,10 @@ class KafkaProducers:
             self._look_next()
 
     def replace(self, broken: Producer) -> None:
-        """Fail what waits in a producer that takes nothing any more, and make another; once for each.
+        """Fail what waits in a producer that broke for good, and create another; once for each.
 
-        Where one was made within the last second, or the system has no room for another, the broken one stays and fails
-        what it is given: polls tell of it again.
+        If one was created within the last second, or the system cannot create another, the broken one stays and fails
+        what it is given. Later polls report it again.
         """
         if broken is not self.current or self._is_closed:
             return
@@ -103,17 +103,17 @@ class KafkaProducers:
             self._broken.append(broken)
 
     async def close(self) -> None:
-        """Give what waits one second, then fail it; end the thread, which takes up to 0.1 s. Nothing is polled then."""
+        """Give waiting appends one second, then fail them; end the thread, which takes up to 0.1 s, and polling."""
         self._is_closed = True
         self._timer.cancel()
         self._is_left.set()
         await asyncio.to_thread(self._thread.join)
         await asyncio.to_thread(_end, [self.current, *self._broken])
-        # It refers to who made this object: its client would go on until Python collects both.
+        # It refers to the owner of this object, so its client would live on until Python collects both.
         self._polled = _unheard
 
     def _keep_polling(self) -> None:
-        """Poll, for what producers say of themselves, and of what the broken ones had."""
+        """Poll regularly, for errors of producers, and for outcomes of what broken ones had."""
         self._timer = self._loop.call_later(_WAIT_SECONDS, self._keep_polling)
         if not self._is_waiting:
             self._go_on(self.current, _poll(self.current))
@@ -123,7 +123,7 @@ class KafkaProducers:
         self._loop.call_soon(self._look)
 
     def _look(self) -> None:
-        """Poll, and again in the loop's next turn, until everything is told or nothing has come for too long."""
+        """Poll now and in each turn of the loop, until all outcomes are known or nothing has come for too long."""
         self._is_looking = False
         if self._is_closed:
             return
@@ -145,7 +145,7 @@ class KafkaProducers:
             self._leave()
 
     def _tell(self, producer: Producer, error: KafkaError | None) -> None:
-        """Tell what a poll noted, and of what broken producers had, which is known a moment later."""
+        """Report the outcomes that a poll noted, and those of broken producers, which are known a moment later."""
         for broken in list(self._broken):
             _poll(broken)
             if not len(broken):
@@ -153,12 +153,12 @@ class KafkaProducers:
         self._polled(producer, error)
 
     def _leave(self) -> None:
-        """Have the thread wait."""
+        """Let the thread wait for Kafka."""
         self._is_waiting = True
         self._is_left.set()
 
     def _run(self) -> None:
-        """Wait once, each time that it is left to this thread."""
+        """Wait for Kafka, once each time that the loop leaves it to this thread."""
         while not self._is_closed and not self._loop.is_closed():
             if self._is_left.wait(_ABANDONED_SECONDS) and not self._is_closed:
                 self._is_left.clear()
@@ -180,11 +180,11 @@ class KafkaProducers:
 
 
 def _unheard(_producer: Producer, _error: KafkaError | None) -> None:
-    """Take what nobody asks for any more."""
+    """Ignore what nobody needs any more."""
 
 
 def _poll(producer: Producer, seconds: float = 0.0) -> KafkaError | None:
-    """Have outcomes noted; return why the producer has broken for good, which it says by raising, or None."""
+    """Poll, which notes outcomes; return the error that broke the producer for good (it raises it), or None."""
     try:
         producer.poll(seconds)
     except KafkaException as exception:
@@ -193,11 +193,11 @@ def _poll(producer: Producer, seconds: float = 0.0) -> KafkaError | None:
 
 
 def _end(producers: Sequence[Producer]) -> None:
-    """Have it known of everything what became of it; what is not known after a second, failed."""
+    """Wait a second for all outcomes; report appends as failed if their outcome is not known by then."""
     for producer in producers:
         with suppress(KafkaException):
             producer.flush(_FLUSH_SECONDS)
         producer.purge()
-        # What was on its way is told to have failed by another thread, a moment later.
+        # Another thread reports a moment later that what was in flight has failed.
         with suppress(KafkaException):
             producer.flush(_FLUSH_SECONDS)

@@ -1,7 +1,7 @@
-"""Questions about the log's topic: its offsets, and pages of its records. Blocking, and not for two threads at once.
+"""Asks for the log's offsets and for pages of its records. Blocking, and not for two threads at once.
 
-Following is `kafka_follower`: a consumer that follows has a fetch waiting at the broker, and its questions would
-queue behind it.
+`kafka_follower` has a consumer of its own: it always has a fetch waiting at the broker, behind which these requests
+would queue.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from topicfold.log.port import Entry
 
 OFFSETS_SECONDS = 1.0
 _CONNECT_SECONDS = 5.0
-"""So long a client's first answer may take: by then it has asked who leads the partitions, and come to each of these
-brokers. With TLS and SASL that took 0.1 to 0.3 s, and more than a second beside brokers that were just starting."""
+"""How long a client's first answer may take: it includes asking who leads the partitions and connecting to each of
+these brokers. With TLS and SASL that took 0.1 to 0.3 s, and more than a second while brokers were just starting."""
 _FIRST_SECONDS = 0.1
-"""So long a client's first question waits for its answer before it is put again. Where it came just before there was a
-connection, librdkafka asks who leads the partitions after 0.7 s only."""
+"""How long a client's first request waits for an answer before it is repeated. If it was made just before there was a
+connection, librdkafka would ask who leads the partitions only after 0.7 s."""
 _RETRY_SECONDS = 0.02
 _NOT_CONNECTED = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}
-"""What librdkafka says where there is no connection, or none yet: on a busy machine the first may fail."""
+"""librdkafka's errors when there is no connection, or none yet: on a busy machine the first attempt may fail."""
 _FETCH_WAIT_MS = 1
-"""The fetch that reads ahead of one page holds up the next page for this long; with 100 a page took 102 ms."""
+"""The fetch that reads ahead of one page delays the next page for this long; with 100, a page took 102 ms."""
 _PAGE_SECONDS = 10.0
 _DRAIN = 1_000
 
 
 class _Trimmed(Exception):
-    """Where a page was to begin records were deleted."""
+    """The records where a page was to begin have been deleted."""
 
 
 class KafkaReader:
-    """Asks one topic."""
+    """Asks about one topic."""
 
     def __init__(self, settings: Mapping[str, Any], topic: str, partitions: int) -> None:
-        """Make a client; nothing is sent.
+        """Create a client; nothing is sent.
 
         Raises:
-            KafkaException: librdkafka does not like the settings.
+            KafkaException: librdkafka rejects the settings.
         """
         self._connections = KafkaConnections()
         own = {"fetch.wait.max.ms": _FETCH_WAIT_MS, "error_cb": self._connections.note}
@@ -58,31 +58,31 @@ class KafkaReader:
         self.partitions = range(partitions)
         self._has_answer = False
         self._leaders_may_have_moved = False
-        """librdkafka 2.16 puts a question to the leader that it knows. Where that one died it asks for no other by
-        itself: until it is back, though another has taken over."""
+        """librdkafka 2.16 sends a request to the leader that it knows. If that broker died, it does not look for a new
+        leader by itself, even when another broker has taken over."""
 
     def start_offsets(self) -> dict[int, int]:
         """Return per partition the first offset that still exists.
 
         Raises:
-            LogUnavailable: no answer within a second; within five, where there never was one.
+            LogUnavailable: no answer within a second, or within five if there has never been one.
         """
         return self._offsets(self.partitions, OFFSET_BEGINNING, time.monotonic() + OFFSETS_SECONDS)
 
     def end_offsets(self, partitions: Collection[int], seconds: float) -> dict[int, int]:
-        """Return per partition the next offset to be written, where no transaction is open.
+        """Return per partition the next offset to be written, or where an open transaction begins.
 
         One request to each leader asks for all partitions. Measured on one broker with 8 partitions: 0.10 ms;
         `AdminClient.list_offsets` takes 0.28 ms, `get_watermark_offsets` one by one 1.2 ms.
 
         Raises:
-            LogUnavailable: one of `partitions` did not answer within `seconds`; within five, where there never was an
-                answer.
+            LogUnavailable: one of `partitions` did not answer within `seconds`, or within five seconds if there has
+                never been an answer.
         """
         return self._offsets(partitions, OFFSET_END, time.monotonic() + seconds)
 
     def told_start_offsets(self, partitions: Collection[int], seconds: float) -> dict[int, int]:
-        """Return, of `partitions` that one broker leads, the first offsets that there are, as far as it knows them.
+        """Return the first offsets of `partitions`, all led by one broker, as far as it knows them.
 
         Raises:
             LogUnavailable: it knows none, or did not answer within `seconds`.
@@ -90,7 +90,7 @@ class KafkaReader:
         return self._told(partitions, OFFSET_BEGINNING, seconds)
 
     def told_end_offsets(self, partitions: Collection[int], seconds: float) -> dict[int, int]:
-        """Return, of `partitions` that one broker leads, the next offsets to be written, as far as it knows them.
+        """Return the next offsets of `partitions`, all led by one broker, as far as it knows them.
 
         Raises:
             LogUnavailable: it knows none, or did not answer within `seconds`.
@@ -112,7 +112,7 @@ class KafkaReader:
         return told
 
     def leaders(self, seconds: float) -> Iterable[Collection[int]]:
-        """Return the partitions that each broker leads, by the cluster's word; those without a leader are left out.
+        """Return the partitions that each broker leads, according to the cluster; those without a leader are left out.
 
         Raises:
             LogUnavailable: no broker said so within `seconds`.
@@ -131,7 +131,7 @@ class KafkaReader:
         return led.values()
 
     def page(self, partition: int, offset: int, limit: int) -> list[Entry]:
-        """Return up to `limit` records of `partition` from `offset` on, or from its first one on.
+        """Return up to `limit` records of `partition` from `offset`, or from its beginning if that is later.
 
         Raises:
             LogUnavailable: no answer within ten seconds.
@@ -146,7 +146,7 @@ class KafkaReader:
             try:
                 return self._collect(partition, position, end, limit, deadline)
             except _Trimmed as error:
-                # The log was trimmed since it said where it begins.
+                # The log was trimmed after it was asked where it begins.
                 if time.monotonic() >= deadline:
                     raise unanswered(error.args[0], self._reading) from None
             finally:
@@ -157,7 +157,7 @@ class KafkaReader:
         self._consumer.close()
 
     def _collect(self, partition: int, position: int, end: int, limit: int, deadline: float) -> list[Entry]:
-        """Return what comes. The group is a name that librdkafka wants; nothing hangs on what we may do with it.
+        """Return the records of a page. librdkafka requires a group's name, but no right on that group is needed.
 
         Raises:
             _Trimmed: there is no record at `position` any more.
@@ -192,15 +192,15 @@ class KafkaReader:
             raise self._unanswered(error_in(exception)) from None
 
     def _unanswered(self, error: KafkaError) -> LogUnavailable:
-        """Return the error of a question about offsets or leaders that was not answered."""
+        """Return the error for a request for offsets or leaders that was not answered."""
         self._consumer.poll(0)
         return unanswered(self._connections.cause_of(error), self._describing)
 
     def _asked_until(self, deadline: float, partitions: Collection[int], place: int) -> dict[int, int]:
-        """Return offsets of all `partitions`, asking again where that may help.
+        """Return offsets of all `partitions`, asking again if that may help.
 
         Raises:
-            KafkaException: there is no answer by `deadline`; it is a broker's word if one said anything.
+            KafkaException: there is no answer by `deadline`; a broker's error rather than librdkafka's own.
         """
         timeout = _FIRST_SECONDS
         if self._has_answer:
@@ -234,7 +234,7 @@ class KafkaReader:
         """Return offsets of all `partitions`, asking once.
 
         Raises:
-            KafkaException: there is none of one of them.
+            KafkaException: there is no answer for one of them.
         """
         wanted = [TopicPartition(self._topic, partition, place) for partition in partitions]
         answers = self._consumer.offsets_for_times(wanted, timeout=timeout)
@@ -245,5 +245,5 @@ class KafkaReader:
 
 
 def _is_told(error: KafkaError) -> bool:
-    """Return whether a broker said so: codes below zero are librdkafka's own."""
+    """Return whether a broker reported this; codes below zero are librdkafka's own."""
     return error.code() > 0

@@ -1,6 +1,6 @@
-"""The settings that keep a log on Kafka safe: the clients' ours, the topic's checked.
+"""The settings that keep a log on Kafka safe: those of the clients are set, those of the topic checked.
 
-Every one answers a way to lose, reorder or duplicate events; tests assert each.
+Each one prevents a way of losing, reordering or duplicating events, and is covered by a test.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CLIENT: Mapping[str, str | int | bool] = {
     "allow.auto.create.topics": False,
     "socket.nagle.disable": True,
     "reconnect.backoff.max.ms": 1_000,
-    # A leader that was halted keeps its connections: only so another is heard of before requests to it run out of time.
+    # A halted leader keeps its connections: without this, requests to it time out before another leader is known.
     "topic.metadata.refresh.interval.ms": 2_000,
     "enable.metrics.push": False,
 }
@@ -57,13 +57,13 @@ _TOPIC: Mapping[str, str] = {
     "message.timestamp.type": "LogAppendTime",
 }
 REPLICAS = 3
-"""Copies of each partition, where there are as many brokers."""
+"""Copies of each partition, if there are that many brokers."""
 
 _REFUSING = {"cleanup.policy", "retention.ms", "retention.bytes", "max.message.bytes"}
 
 
 def client_settings(bootstrap: str, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what every client of `bootstrap` is given: ours, and `extra` such as security.
+    """Return the settings of every client of `bootstrap`: ours, and `extra`, such as security.
 
     Raises:
         BadSetting: `extra` names a setting that is pinned.
@@ -78,16 +78,16 @@ def client_settings(bootstrap: str, extra: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_lines(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `settings` for a client that is asked and never polled: it would keep each line until somebody fetches it.
+    """Return `settings` without logging, for a client that is not polled: it would keep each line until it is.
 
-    While brokers are away that is 20 lines a second for one that is asked (measured: 58 MB an hour), told at its end as
-    if they were of that moment. What is wrong is told by the clients beside it, which append and follow.
+    While brokers are away, such a client collects 20 lines a second (measured: 58 MB an hour), and writes them when it
+    is closed, as if they were new. The clients that append and follow log what is wrong.
     """
     return {name: value for name, value in settings.items() if name not in {"logger", "debug"}} | {"log_level": 0}
 
 
 def new_topic(brokers: int) -> tuple[int, dict[str, str]]:
-    """Return the replication factor and the configuration to make the log's topic with on that many brokers."""
+    """Return the replication factor and the configuration for a new log's topic on that many brokers."""
     replicas = min(REPLICAS, brokers)
     return replicas, {**_TOPIC, "min.insync.replicas": str(max(1, replicas - 1))}
 
@@ -101,8 +101,8 @@ def topic_problems(
 ) -> list[SettingProblem]:
     """Return what is wrong with a topic of this `configuration`, whose partitions are on the brokers `replicas`.
 
-    `brokers`, those in service, matter where there are fewer replicas than `REPLICAS`. These refuse no writes, and are
-    all that there can be on as few brokers.
+    Fewer replicas than `REPLICAS` do not refuse writes; if there are also fewer `brokers` in service, more replicas are
+    not possible, and the problem is only advice.
     """
     fewest = min(map(len, replicas.values()))
     wanted = {**_TOPIC, "min.insync.replicas": str(max(1, fewest - 1))}
@@ -127,9 +127,9 @@ def topic_problems(
 
 
 def _copying(bootstrap: str, topic: str, replicas: Mapping[int, Sequence[int]], brokers: Collection[int]) -> str:
-    """Return the commands that give each partition `REPLICAS` replicas, those that it has among them.
+    """Return the commands that give each partition `REPLICAS` replicas, including those that it has.
 
-    The others are the next brokers in a circle, which begins at another one for each partition.
+    The others are assigned round-robin, starting at another broker for each partition.
     """
     circle = sorted(brokers)
     partitions = []
@@ -146,9 +146,9 @@ def _copying(bootstrap: str, topic: str, replicas: Mapping[int, Sequence[int]], 
 def too_few_in_sync(
     configuration: Mapping[str, str], in_sync: Mapping[int, int], replicas: int
 ) -> list[SettingProblem]:
-    """Return that partitions take no appends, where fewer replicas of them are `in_sync` than must be: by partition.
+    """Return the problem that partitions take no appends, if they have fewer replicas in sync than required.
 
-    Each has `replicas` at least, be they in sync or not.
+    `in_sync` has their number by partition. Each partition has at least `replicas`, in sync or not.
     """
     least = int(configuration.get("min.insync.replicas", 1))
     short = [partition for partition, count in sorted(in_sync.items()) if count < least]
@@ -164,7 +164,7 @@ def too_few_in_sync(
 
 
 def denied(right: KafkaRight) -> SettingProblem:
-    """Return the problem that we lack a right on the log's topic."""
+    """Return the problem that this node lacks a right on the log's topic."""
     return SettingProblem(
         f"right to {right.operation}",
         "denied to this node",
@@ -176,5 +176,5 @@ def denied(right: KafkaRight) -> SettingProblem:
 
 
 def _is_more(name: str, found: str, wanted: str) -> bool:
-    """Return whether a larger number than asked for was found where larger is safer."""
+    """Return whether the setting is one for which more is safer, and at least as much as wanted was found."""
     return name in {"max.message.bytes", "min.insync.replicas"} and int(found) >= int(wanted)

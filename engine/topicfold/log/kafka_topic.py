@@ -1,6 +1,6 @@
-"""The topic that holds a log: found or made, and checked. Blocking; called in a thread.
+"""The topic that holds a log: finds or creates it, and checks it. Blocking; called in a thread.
 
-Settings of a topic that exists are never changed: a wrong one is reported with the command that repairs it.
+The settings of an existing topic are never changed: a wrong one is reported with the command that repairs it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _ANSWER_SECONDS = 5.0
 _CREATE_SECONDS = 15.0
 _PAUSE_SECONDS = 0.02
 _NEEDED = {"Read": AclOperation.READ, "Write": AclOperation.WRITE}
-"""Rights that a node needs, beside those without which it is not told what it has."""
+"""The rights that a node needs, apart from those to describe the topic, without which Kafka does not tell them."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogTopic:
-    """A topic as it was when the log was opened; `id` is Kafka's own, another one means another topic."""
+    """A topic as it was when the log was opened. `id` is Kafka's own: another id means another topic."""
 
     name: str
     id: str
@@ -51,26 +51,26 @@ class LogTopics:
     """Asks a cluster about topics."""
 
     def __init__(self, settings: Mapping[str, Any], bootstrap: str) -> None:
-        """Make a client; nothing is sent.
+        """Create a client; nothing is sent.
 
         Raises:
-            KafkaException: librdkafka does not like the settings.
+            KafkaException: librdkafka rejects the settings.
         """
-        # A broker that was halted keeps its connections: only so is a request to it given up within a minute.
+        # A halted broker keeps its connections: without this, a request to it would take a minute to be given up.
         self._connections = KafkaConnections()
         own: dict[str, Any] = {"socket.timeout.ms": int(1000 * _ANSWER_SECONDS), "error_cb": self._connections.note}
         self._admin = AdminClient({**own, **without_lines(settings)})
         self._bootstrap = bootstrap
 
     def close(self) -> None:
-        """Let the client go, which an error that was raised here may refer to for longer; nothing can be asked then."""
+        """Release the client, which errors raised here may still refer to. Nothing can be asked afterwards."""
         del self._admin
 
     def open(self, name: str, partitions: int) -> LogTopic:
-        """Return the topic called `name`; where there is none, make it with `partitions`.
+        """Return the topic called `name`; if there is none, create it with `partitions`.
 
         Raises:
-            LogUnavailable: Kafka did not answer, or may not be asked.
+            LogUnavailable: Kafka did not answer, or denies it.
         """
         try:
             described = self._describe(name) or self._create(name, partitions)
@@ -117,7 +117,7 @@ class LogTopics:
             raise self._unanswered(error, "Delete", topic.name) from exception
 
     def _problems(self, topic: LogTopic) -> list[SettingProblem]:
-        # librdkafka 2.16 asks the controller that it knows, and where that one died hears of another by this only.
+        # librdkafka 2.16 asks the controller that it knows; if that one died, only this lets it learn of another.
         brokers = self._brokers(topic.name)
         described = self._describe(topic.name)
         if described is None or str(described.topic_id) != topic.id:
@@ -134,7 +134,7 @@ class LogTopics:
             code = error_in(error).code()
             if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
                 return [*lacking, denied(self._right("DescribeConfigs", topic.name))]
-            # It went between the two questions; or another broker was asked, which does not know it yet.
+            # It was deleted between the two requests; or the second went to a broker that does not know it yet.
             if code == KafkaError.UNKNOWN_TOPIC_OR_PART and self._describe(topic.name) is None:
                 return [_replaced(topic, None)]
             raise
@@ -144,7 +144,7 @@ class LogTopics:
         return lacking + problems + too_few_in_sync(configuration, in_sync, min(map(len, replicas.values())))
 
     def _forget_connections(self) -> None:
-        """Take no notice of what was wrong with the connections before now."""
+        """Forget what was wrong with the connections before now."""
         self._admin.poll(0)
         self._connections.forget()
 
@@ -156,7 +156,7 @@ class LogTopics:
         return KafkaRight(operation, topic, self._bootstrap)
 
     def _describe(self, name: str) -> TopicDescription | None:
-        """Return the topic's description, None where Kafka says that there is none."""
+        """Return the topic's description, or None if Kafka says that there is no such topic."""
         try:
             futures = self._admin.describe_topics(
                 TopicCollection([name]), include_authorized_operations=True, request_timeout=_ANSWER_SECONDS
@@ -169,13 +169,13 @@ class LogTopics:
             raise
 
     def _brokers(self, name: str) -> Collection[int]:
-        """Return the ids of the brokers that are in service, by an answer about the topic called `name`.
+        """Return the ids of the brokers that are in service, from an answer about the topic called `name`.
 
-        librdkafka 2.16 ends the whole process where it asks for the cluster's description and none of them is: a broker
-        that shuts down, or was halted for longer than its session, answers so for a moment.
+        Asking for the cluster's description instead would make librdkafka 2.16 abort the whole process if no broker is
+        in service: a broker that shuts down, or was halted for longer than its session, answers that for a moment.
 
         Raises:
-            LogUnavailable: none is.
+            LogUnavailable: none is in service.
             KafkaException: Kafka did not answer.
         """
         brokers = self._admin.list_topics(name, _ANSWER_SECONDS).brokers
@@ -184,7 +184,7 @@ class LogTopics:
         return brokers.keys()
 
     def _create(self, name: str, partitions: int) -> TopicDescription:
-        """Make the topic, or find that somebody else just did; return it once every partition has a leader."""
+        """Create the topic, unless somebody else just did; return it once every partition has a leader."""
         replicas, configuration = new_topic(len(self._brokers(name)))
         wanted = NewTopic(name, partitions, replicas, config=configuration)
         try:

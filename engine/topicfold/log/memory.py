@@ -1,7 +1,7 @@
-"""A log in memory, for tests and trials: several nodes of one process and one loop share a `MemoryStore`.
+"""A log in memory, for tests and experiments: several nodes of one process and one loop share a `MemoryStore`.
 
-What is appended is in the log at once, for every handle; delivery comes in a later turn of the loop. No threads,
-no clock: the same calls in the same order give the same deliveries.
+What is appended is in the log at once, for every handle; it is delivered in a later turn of the loop. There are no
+threads and no clock, so the same calls in the same order give the same deliveries.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _BATCH = 1_000
 
 
 class MemoryStore:
-    """The records themselves: they outlive the handles, as a file outlives its processes."""
+    """The records themselves. They outlive the handles, as a file outlives processes."""
 
     def __init__(self, partitions: int = 8) -> None:
         self.entries: tuple[list[Entry], ...] = tuple([] for _ in range(partitions))
         self.starts = [0] * partitions
-        """Offsets below are deleted: their entries stay in their places, without what they held."""
+        """Records below these offsets are deleted: their entries stay in place, with empty values."""
         self._followers: list[MemoryLog] = []
 
     def append(self, partition: int, value: bytes) -> None:
@@ -40,7 +40,7 @@ class MemoryStore:
         self.starts[partition] = max(self.starts[partition], offset)
 
     def page(self, partition: int, offset: int, limit: int) -> list[Entry]:
-        """Return up to `limit` entries of `partition` from `offset` on, or from its first one on."""
+        """Return up to `limit` entries of `partition` from `offset`, or from its beginning if that is later."""
         first = max(offset, self.starts[partition])
         return self.entries[partition][first : first + limit]
 
@@ -49,13 +49,13 @@ class MemoryStore:
         self._followers.append(follower)
 
     def leave(self, follower: MemoryLog) -> None:
-        """Wake `follower` no longer; nothing happens where it never joined."""
+        """Wake `follower` no longer; does nothing if it never joined."""
         if follower in self._followers:
             self._followers.remove(follower)
 
 
 class MemoryLog:
-    """One node's handle on a `MemoryStore`; keeps the promises of `topicfold.log.port.Log`. Closed, it is unavailable.
+    """One node's handle on a `MemoryStore`; keeps the promises of `topicfold.log.port.Log`.
 
     >>> store = MemoryStore(partitions=1)
     >>> MemoryLog(store).append(0, b"first", print)
@@ -89,7 +89,7 @@ class MemoryLog:
         self._store.append(partition, value)
 
     async def place(self) -> Hashable:
-        """Return which store it is."""
+        """Return the identity of the store."""
         self._require_open()
         return id(self._store)
 
@@ -129,7 +129,7 @@ class MemoryLog:
         self._store.delete_before(partition, offset)
 
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
-        """Deliver from `positions` on; one beyond the end, or that is deleted, is a fault of its partition."""
+        """Deliver from `positions`; a position that is deleted or beyond the end is a fault of its partition."""
         self._require_open()
         self._loop = asyncio.get_running_loop()
         self._deliver = deliver
@@ -154,7 +154,7 @@ class MemoryLog:
         self._store.leave(self)
 
     def wake(self) -> None:
-        """Deliver what is new in the loop's next turn."""
+        """Schedule the delivery of what is new for the loop's next turn."""
         if self._loop is not None and not self._is_woken:
             self._is_woken = True
             self._loop.call_soon(self._deliver_next)

@@ -1,7 +1,7 @@
-"""Payloads: records as Avro bytes, and back.
+"""Payloads: encodes records as Avro, and decodes them.
 
-A record is written with the lowest schema number that holds it: one without policies and grants is as small as ever,
-and nodes that know nothing of policies still read it. Maps are written in the order of their keys.
+A record is written with the lowest schema number that can express it: so one without policies and grants stays small,
+and nodes that do not know policies can still read it. Maps are written in the order of their keys.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from topicfold.state.indexed import Indexed
 MAX_PAYLOAD_BYTES = 256 * 1024
 
 LABELS_SCHEMA = 1
-"""What topics are written with that have no policies, no grants, and nothing left to do in Kafka."""
+"""The schema of topics that have no policies, no grants, and no step left to do in Kafka."""
 
 _RECALLED_BYTES = 1_024
 _STEPS = frozenset(Step)
 
 
 def payload_schema_of(record: Record) -> int:
-    """Return the number of the schema that `encode_record` writes `record` with."""
+    """Return the number of the schema with which `encode_record` writes `record`."""
     match record:
         case TopicRecord():
             has_policies = record.local is not None or record.global_ is not None
@@ -53,7 +53,7 @@ def payload_schema_of(record: Record) -> int:
 
 
 def encode_record(record: Record) -> bytes:
-    """Return the payload that states `record`, written with the schema `payload_schema_of` it."""
+    """Return the payload for `record`, written with the schema that `payload_schema_of` returns."""
     number = payload_schema_of(record)
     match record:
         case TopicRecord():
@@ -81,7 +81,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
-    """Return the topic in `payload`, or None where it cannot be read or is of a newer schema."""
+    """Return the topic in `payload`, or None if it cannot be read or has a newer schema."""
     fields = _fields(AggregateKind.TOPIC, schema, payload)
     if not _is_topic(fields):
         return None
@@ -99,15 +99,15 @@ def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
 
 
 def recall_topic(schema: int, payload: bytes) -> TopicRecord | None:
-    """Return what `decode_topic` does; the last of the small ones are remembered, for topics that are read again."""
+    """Return the same as `decode_topic`, with a cache of the last small ones, for topics that are read again."""
     return (_recalled_topic if len(payload) <= _RECALLED_BYTES else decode_topic)(schema, payload)
 
 
 @lru_cache(maxsize=64)
 def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
-    """Return what the fold indexes of the topic in `payload`, or None where `decode_topic` would.
+    """Return the parts of the topic in `payload` that the fold indexes, or None where `decode_topic` returns None.
 
-    Remembers the last few: a writer decodes what it has just handed to the log, while the log is busy with it.
+    Caches the last few: a writer decodes what it has just handed to the log, while the log is busy with it.
     """
     fields = _fields(AggregateKind.TOPIC, schema, payload)
     if not _is_topic(fields):
@@ -120,9 +120,9 @@ def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
 
 @lru_cache(maxsize=1024)
 def decode_namespace(schema: int, payload: bytes) -> NamespaceRecord | None:
-    """Return the namespace in `payload`, or None where it cannot be read or is of a newer schema.
+    """Return the namespace in `payload`, or None if it cannot be read or has a newer schema.
 
-    Remembers the last of them: every request about a topic looks at its namespace.
+    Caches the last ones, because every request about a topic looks at its namespace.
     """
     fields = _fields(AggregateKind.NAMESPACE, schema, payload)
     if fields is None:
@@ -132,7 +132,7 @@ def decode_namespace(schema: int, payload: bytes) -> NamespaceRecord | None:
 
 @lru_cache(maxsize=1024)
 def decode_tenant(schema: int, payload: bytes) -> TenantRecord | None:
-    """Return the tenant in `payload`, or None where it cannot be read or is of a newer schema."""
+    """Return the tenant in `payload`, or None if it cannot be read or has a newer schema."""
     fields = _fields(AggregateKind.TENANT, schema, payload)
     if fields is None:
         return None
@@ -140,7 +140,7 @@ def decode_tenant(schema: int, payload: bytes) -> TenantRecord | None:
 
 
 def decode_record(kind: AggregateKind, schema: int, payload: bytes) -> Record | None:
-    """Return the record of any kind in `payload`, or None where it cannot be read or is of a newer schema."""
+    """Return the record of any kind in `payload`, or None if it cannot be read or has a newer schema."""
     match kind:
         case AggregateKind.TOPIC:
             return decode_topic(schema, payload)
@@ -156,7 +156,7 @@ _recalled_topic = lru_cache(maxsize=1024)(decode_topic)
 
 
 def _is_topic(fields: dict[str, Any] | None) -> TypeGuard[dict[str, Any]]:
-    """Return whether what was read is a topic that there can be."""
+    """Return whether the fields are those of a valid topic."""
     if fields is None or not 0 <= fields["partitions"] <= MAX_PARTITIONS:
         return False
     pending = fields.get("pending")

@@ -1,4 +1,4 @@
-"""The plain file beneath a SQLite log: made private where there is none, and known again."""
+"""The plain file of a SQLite log: creates it, readable by its owner only, and recognises it again."""
 
 from __future__ import annotations
 
@@ -8,50 +8,50 @@ from pathlib import Path
 from topicfold.errors import BadSetting, WrongLog
 
 NEWEST = "-wal"
-"""The end of the name of what SQLite keeps beside a file, with the newest commits in it, while anybody has it open."""
+"""The suffix of the write-ahead log, where SQLite keeps the newest commits while anybody has the file open."""
 
 
 def file_identity(found: os.stat_result) -> tuple[int, int]:
-    """Return what tells a file from any that takes its place."""
+    """Return what distinguishes a file from any that replaces it."""
     return found.st_dev, found.st_ino
 
 
 def newest_beside(target: Path) -> Path | None:
-    """Return what lies beside a file and is taken for its newest commits, None where nothing is.
+    """Return the write-ahead log beside a file, which SQLite takes for its newest commits; None if absent or empty.
 
     Raises:
-        OSError: it cannot be asked.
+        OSError: its status cannot be read.
     """
     newest = target.with_name(target.name + NEWEST)
     return newest if newest.exists() and newest.stat().st_size else None
 
 
 def file_made(path: Path) -> Path:
-    """Return the real path of the file, made empty and private where it did not exist.
+    """Return the real path of the file. If it does not exist, it is created: empty, and readable by its owner only.
 
-    An existing file is not opened here: closing it would drop the locks of another handle in this process.
+    An existing file is not opened here, because closing it would drop the locks of another handle in this process.
 
     Raises:
-        BadSetting: it is not a plain file, has several names, cannot be made, or may not be read and written; or its
-            directory may not.
-        WrongLog: it is gone, and its newest commits are there: an empty file would have SQLite delete them.
+        BadSetting: it is not a plain file, has several names, cannot be created, or may not be read and written; or
+            its directory may not be written.
+        WrongLog: it is gone, but its write-ahead log is there: beside an empty file SQLite would delete that.
     """
     try:
         target = path.parent.resolve(strict=True) / path.name
         if target.is_symlink() or (target.exists() and not target.is_file()):
             what = "a link" if target.is_symlink() else "not a plain file"
-            raise BadSetting(f"{path} is {what}", hint="Name the file itself: its write-ahead log lies beside it.")
+            raise BadSetting(f"{path} is {what}", hint="Name the file itself: its write-ahead log is beside it.")
         if target.exists() and target.stat().st_nlink > 1:
             raise BadSetting(
-                f"{path} has another name, too, as a hard link",
-                hint="Each name has a write-ahead log of its own, and changes would be lost: remove one of them.",
+                f"{path} has another name too, as a hard link",
+                hint="Each name has a write-ahead log of its own, so changes would be lost: remove one of the names.",
             )
         if not target.exists():
             _require_new(target, path)
             flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_WRONLY
             descriptor = os.open(target, flags, 0o600)
             try:
-                # Its owner's, whatever the umask leaves of that.
+                # The owner's rights, whatever the umask left of them.
                 os.fchmod(descriptor, 0o600)
             finally:
                 os.close(descriptor)
@@ -63,21 +63,21 @@ def file_made(path: Path) -> Path:
     if not os.access(target, os.R_OK | os.W_OK):
         raise BadSetting(f"{path} cannot be read and written", hint="Change its owner or its mode.")
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        # SQLite makes its write-ahead log beside the file.
+        # SQLite creates its write-ahead log beside the file.
         raise BadSetting(f"the directory of {path} is not writable", hint="Change its owner or its mode.")
     return target
 
 
 def _require_new(target: Path, path: Path) -> None:
-    """Return if nothing is left of a file at `target` that was there.
+    """Check that no write-ahead log is left of a former file at `target`.
 
     Raises:
-        WrongLog: its newest commits are.
+        WrongLog: there is one.
     """
     newest = newest_beside(target)
-    # Whoever makes the file at this moment has such commits soon, too, and the file before.
+    # Another process may be creating both at this moment, but then the file is there first.
     if newest is not None and not target.exists():
         raise WrongLog(
-            f"{path} is gone, and {newest.name}, which has its newest changes, is there",
+            f"{path} is gone, but {newest.name}, which has its newest changes, is there",
             hint=f"Put the file back beside it. To start a new, empty log, remove {newest.name}.",
         )

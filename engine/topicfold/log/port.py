@@ -1,6 +1,6 @@
 """The port of an ordered, partitioned, append-only log.
 
-A log never says whether an event took effect: the fold does, when it meets the record. So `append` hands a
+A log never says whether an event took effect: the fold does, when it reaches the record. So `append` hands a
 record over and promises nothing; what matters comes back through `follow`.
 All methods are called on one asyncio loop, and all callbacks are called on that loop.
 """
@@ -14,15 +14,15 @@ from typing import NamedTuple, Protocol
 from topicfold.errors import LogUnavailable, TopicfoldError
 
 CLIENT_LOGGER = "topicfold.kafka"
-"""The standard library's logger that an adapter's client library writes to."""
+"""The name of the standard library's logger that an adapter's client library writes to."""
 
 
 class LogFull(LogUnavailable):
-    """The log has no room: nothing of what was appended is in it, and nothing will be."""
+    """The log has no space: nothing of what was appended is in it, and nothing will be."""
 
 
 class LogDenied(LogUnavailable):
-    """The log does not let this node do something; the hint says what is to be allowed."""
+    """The log denies something to this node; the hint says what to allow."""
 
 
 class Entry(NamedTuple):
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogIdentity:
-    """What a log's header record states: who it is and how namespaces spread over it."""
+    """What a log's header record states: its incarnation, and how namespaces are distributed over its partitions."""
 
     incarnation: bytes
     partitions: int
@@ -44,10 +44,12 @@ class LogIdentity:
 
 @dataclass(frozen=True, slots=True)
 class SettingProblem:
-    """A setting of the log that is not as it must be, or as it should be.
+    """A setting of the log that is not as it must or should be.
 
-    `refuses_writes` is true where going on would lose events, `denies_writes` where the log takes none of ours, and
-    `is_advice` where all is as well as it can be here; `repair` is a command or a sentence.
+    - `repair`: what to do, a command or a sentence.
+    - `refuses_writes`: the node must refuse writes, because continuing would lose events.
+    - `denies_writes`: the log does not accept this node's events.
+    - `is_advice`: nothing is wrong here, but more would be better.
     """
 
     setting: str
@@ -60,22 +62,22 @@ class SettingProblem:
 
 
 Deliver = Callable[[Sequence[Entry]], None]
-"""Takes a non-empty batch: offsets rise within each partition; called once at a time."""
+"""Takes a non-empty batch, in which offsets rise within each partition. Calls never overlap."""
 
 Fault = Callable[[TopicfoldError, int | None], None]
-"""Takes what stopped the reading, and of which partition (None: of all)."""
+"""Takes the error that stopped the reading, and of which partition (None: of all)."""
 
 Failed = Callable[[TopicfoldError], None]
-"""Takes the news that the log gave up on one append, which may be in the log all the same, but for `LogFull`."""
+"""Called when the log gave up on one append. The record may be in the log all the same, except after `LogFull`."""
 
 
 class Log(Protocol):
     """An ordered log of P partitions, shared by any number of nodes and processes.
 
-    Promises: records of one partition are read in one order by everybody, each offset once, none that is not
-    durable. Does not promise: that appends keep their order, arrive once, or arrive at all.
+    Promises: everybody reads the records of one partition in the same order, each offset once, and only durable
+    records. Does not promise: that appends keep their order, arrive once, or arrive at all.
 
-    Every coroutine but `close` raises `LogUnavailable` where the log does not answer in time, or is closed.
+    Every coroutine but `close` raises `LogUnavailable` if the log does not answer in time, or is closed.
     """
 
     @property
@@ -86,22 +88,22 @@ class Log(Protocol):
     def append(self, partition: int, value: bytes, failed: Failed) -> None:
         """Hand `value` over for appending to `partition`.
 
-        Returns at once. `failed` is called at most once, on the loop, if the log gave up; the record may be in
-        the log nevertheless, unless it is told that the log is full. Nothing is called on success.
+        Returns at once. `failed` is called at most once, on the loop, if the log gave up; the record may be in the log
+        nevertheless, unless the error is `LogFull`. Nothing is called on success.
 
         Raises:
-            LogUnavailable: not taken and never will be (closed, unreachable).
-            Overloaded: not taken, too many appends are waiting.
+            LogUnavailable: not taken, and will not be (closed, unreachable).
+            Overloaded: not taken, because too many appends are waiting.
             TooLarge: above the log's limit for a record.
         """
         ...
 
     async def place(self) -> Hashable:
-        """Return what tells where this log is from any other place, whatever either is called."""
+        """Return what identifies the place of this log, whatever name it was opened by."""
         ...
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
-        """Return up to `limit` records of `partition` from `offset` on; empty at the end.
+        """Return up to `limit` records of `partition` from `offset`; an empty list at the end.
 
         For opening, history and repair, not for following.
         """
@@ -114,22 +116,22 @@ class Log(Protocol):
     async def end_offsets(self) -> Mapping[int, int]:
         """Return per partition the next offset to be written, as of some moment after the call.
 
-        Every record whose append was acknowledged to anybody before the call lies below it.
+        Every record whose append was acknowledged to anybody before the call is below it.
         """
         ...
 
     async def known_start_offsets(self) -> Mapping[int, int]:
-        """Return what `start_offsets` would, without partitions that do not say where they begin while others do."""
+        """Return the same as `start_offsets`, without the partitions that do not answer, as long as others do."""
         ...
 
     async def known_end_offsets(self) -> Mapping[int, int]:
-        """Return what `end_offsets` would, without the partitions that do not say where they end while others do."""
+        """Return the same as `end_offsets`, without the partitions that do not answer, as long as others do."""
         ...
 
     async def delete_before(self, partition: int, offset: int) -> None:
-        """Delete the records of `partition` below `offset`, for ever; nothing happens where they are gone already.
+        """Delete the records of `partition` below `offset`, for good; does nothing if they are gone already.
 
-        Offsets are not used again. Who follows and has not come so far meets a gap.
+        Offsets are not used again. A follower that has not come that far meets a gap.
 
         Raises:
             LogGap: the log ends before `offset`.
@@ -138,7 +140,7 @@ class Log(Protocol):
         ...
 
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
-        """Start delivering all partitions from `positions` (next offset to read) on, for ever. Called once."""
+        """Start delivering all partitions from `positions` (next offset to read), until closed. Call it only once."""
         ...
 
     async def check_settings(self) -> Sequence[SettingProblem]:

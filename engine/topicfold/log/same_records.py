@@ -1,6 +1,6 @@
-"""Whether a log holds the records that a snapshot is made of: an incarnation is not enough to say so.
+"""Checks whether a log holds the records that a snapshot was made from: the incarnation alone does not tell.
 
-A log that lost its end and grew again, as one from a backup does, has other records at the same offsets.
+A log that lost its end and grew again, as one restored from a backup does, has other records at the same offsets.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from topicfold.log.port import Log
 
 
 async def require_same_records(log: Log, newest: Mapping[int, tuple[int, bytes]]) -> None:
-    """Return if the log holds the last event of each partition that the snapshot has, or begins behind it by now.
+    """Check that the log holds the snapshot's last event of each partition, or now begins after it.
 
-    `newest` has its offset and id, by partition.
+    `newest` has the offset and id of these events, by partition.
 
     Raises:
-        LogGap: it holds another record there.
-        LogUnavailable: it did not answer in time.
+        LogGap: the log holds another record there.
+        LogUnavailable: the log did not answer in time.
     """
     for partition, (offset, event_id) in newest.items():
         try:

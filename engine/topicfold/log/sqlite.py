@@ -1,6 +1,6 @@
 """The log in a SQLite file: the default, for one machine and any number of processes on it.
 
-This is the side of the loop; `sqlite_worker` is the thread, `sqlite_file` the file.
+This is the part that runs on the loop; `sqlite_worker` is the thread, `sqlite_file` the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ANSWER_SECONDS = 10.0
 _MAX_WAITING = 10_000
 _DELETED_AT_ONCE = 2_000
 _DELETE_PAUSE_SECONDS = 0.002
-"""Longer than a process that waits for the file looks again."""
+"""Longer than the interval at which a process that waits for the file tries again."""
 
 T = TypeVar("T")
 
@@ -30,17 +30,17 @@ T = TypeVar("T")
 class SqliteLog:
     """A log in a SQLite file; keeps the promises of `topicfold.log.port.Log`.
 
-    It is unavailable where it is closed, locked, deleted, replaced or damaged, or there is no answer in time.
+    It is unavailable if it is closed, locked, deleted, replaced or damaged, or does not answer in time.
     """
 
     @classmethod
     async def open(cls, path: str | Path, partitions: int = 8) -> SqliteLog:
-        """Open the log at `path`, made with `partitions` where there is none; an existing one keeps its number.
+        """Open the log at `path`. A missing one is created with `partitions`; an existing one keeps its number.
 
         Raises:
             BadSetting: the SQLite library is too old, or the path cannot hold a file.
-            WrongLog: the file is something else, damaged, or of a newer format.
-            LogUnavailable: the file is locked or its disk full.
+            WrongLog: the file is something else, damaged, or has a newer format.
+            LogUnavailable: the file is locked, or its disk is full.
         """
         worker = SqliteWorker(Path(path), partitions, asyncio.get_running_loop())
         return cls(await worker.start(), worker)
@@ -56,7 +56,7 @@ class SqliteLog:
         return self._partitions
 
     def append(self, partition: int, value: bytes, failed: Failed) -> None:
-        """Hand `value` to the thread; it is on the disk before anybody reads it.
+        """Hand `value` to the thread. It is synced to disk before anybody reads it.
 
         Raises:
             LogUnavailable: the log is closed, or its file was deleted, replaced or damaged.
@@ -71,11 +71,11 @@ class SqliteLog:
         self._worker.put(Append(partition, value, failed))
 
     async def place(self) -> Hashable:
-        """Return which file it is, by whatever path."""
+        """Return the identity of the file, whatever path it was opened by."""
         return await self._ask(lambda file: file.identity)
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
-        """Return up to `limit` records of `partition` from `offset` on, fewer where they are large."""
+        """Return up to `limit` records of `partition` from `offset`, or fewer if they are large."""
         return await self._ask(lambda file: file.read(partition, offset, limit))
 
     async def start_offsets(self) -> Mapping[int, int]:
@@ -95,7 +95,7 @@ class SqliteLog:
         return await self.end_offsets()
 
     async def delete_before(self, partition: int, offset: int) -> None:
-        """Delete the records of `partition` below `offset`, some at a time: between, others may append.
+        """Delete the records of `partition` below `offset`, some at a time, so that others can append in between.
 
         Raises:
             LogGap: the log ends before `offset`.
@@ -109,14 +109,14 @@ class SqliteLog:
             await asyncio.sleep(_DELETE_PAUSE_SECONDS)
 
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
-        """Start delivering from `positions` on; a missing record is a fault of its partition only."""
+        """Start delivering from `positions`; a missing record is a fault of its partition only."""
         self._require_open()
         self._worker.put(Follow(dict(positions), deliver, fault))
 
     async def check_settings(self) -> Sequence[SettingProblem]:
-        """Return what is wrong with the file itself: it has no settings that others could change.
+        """Return what is wrong with the file itself; it has no settings that others could change.
 
-        Where the last commit failed, another is tried.
+        If the last commit failed, this tries another.
         """
         self._require_open()
         fault = self._worker.fault
@@ -134,7 +134,7 @@ class SqliteLog:
         return ()
 
     async def close(self) -> None:
-        """Commit what waits, deliver nothing more, and end the thread."""
+        """Commit waiting appends, deliver nothing more, and end the thread."""
         self._is_closed = True
         await self._worker.stop()
 

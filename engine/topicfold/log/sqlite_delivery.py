@@ -1,9 +1,9 @@
 """What the thread of a SQLite log hands to the loop, in the order of the log.
 
-A commit of its own is handed over at once, without being read back; whether another process has committed is looked
-at every 2 ms. What the loop has not taken yet is bounded: then the thread stops reading ahead. Of what waits the loop
-takes a few milliseconds' worth in each of its turns: else a node that starts folds for two seconds before anybody else
-has one. Where nobody commits for some seconds, the file itself takes in its write-ahead log.
+The thread's own commits are handed over at once, without reading them back; every 2 ms it checks whether another
+process has committed. What the loop has not taken yet is bounded: beyond that, the thread stops reading ahead. In each
+of its turns the loop takes only a few milliseconds' worth; otherwise a node that starts would fold for two seconds
+before anything else had a turn. If nobody commits for some seconds, the write-ahead log is copied into the file.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from topicfold.log.sqlite_file import SqliteFile
 
 _POLL_SECONDS = 0.002
 _QUIET_SECONDS = 2.0
-"""Without a commit before a checkpoint: it holds up an append that comes just then, by milliseconds."""
+"""How long nobody must have committed before a checkpoint, which delays an append that comes just then by
+milliseconds."""
 _BATCH = 1_000
 _IN_A_TURN = 128
-"""To fold a thousand changes takes a turn of 30 to 45 ms."""
+"""Entries per turn of the loop; folding a thousand would take a turn of 30 to 45 ms."""
 _MAX_BACKLOG_BYTES = 8 * 1024 * 1024
-"""On its way to the loop before the thread stops reading ahead: replaying needs little more memory than this."""
+"""How much may wait for the loop before the thread stops reading ahead: replaying needs little more memory."""
 _ENTRY_BYTES = 200
-"""What an entry costs beside its value."""
+"""The memory of an entry without its value."""
 
 
 class Follow(NamedTuple):
-    """From where on to deliver what to whom."""
+    """Where to start delivering, and to whom."""
 
     positions: dict[int, int]
     deliver: Deliver
@@ -39,10 +40,10 @@ class Follow(NamedTuple):
 
 
 class SqliteDelivery:
-    """One thread's delivery. `end` is for the loop, everything else for the thread."""
+    """One thread's delivery. `end` is called on the loop, everything else by the thread."""
 
     def __init__(self, post: Callable[..., None]) -> None:
-        """Take `post`, which has the loop call something with arguments."""
+        """Take `post`, which makes the loop call a function with arguments."""
         self._post = post
         self._follow: Follow | None = None
         self._version = -1
@@ -56,34 +57,34 @@ class SqliteDelivery:
 
     @property
     def patience_seconds(self) -> float | None:
-        """How long the thread may wait for a command before it looks for news; None for ever."""
+        """How long the thread may wait for a command before it looks for new records; None: without limit."""
         if not self._follow:
             return None
         return 0.0 if self._is_behind and self._has_room() else _POLL_SECONDS
 
     def begin(self, follow: Follow) -> None:
-        """Deliver from where `follow` says."""
+        """Start delivering as `follow` says."""
         self._follow = follow
         self._is_behind = True
 
     def end(self) -> None:
-        """Let what is on its way to the loop come to nothing."""
+        """Deliver nothing more, not even what is waiting for the loop."""
         self._is_ended = True
 
     def fail(self, fault: OperatorNeeded) -> None:
-        """Report `fault` to who follows."""
+        """Report `fault` to the follower."""
         if self._follow:
             self._post(self._in_turn, self._follow.fault, fault, None)
 
     def look(self) -> None:
-        """Have it looked at whether there is more to deliver: a commit that failed may have been made.
+        """Check next time whether there is more to deliver, because a commit that failed may have been made.
 
-        The file's version tells of other connections' commits only.
+        The file's version only reveals other connections' commits.
         """
         self._version = -1
 
     def deliver_own(self, entries: Sequence[Entry]) -> None:
-        """Hand over what this thread committed just now, as far as it comes next."""
+        """Hand over what this thread has just committed, as far as it comes next."""
         if not self._follow:
             return
         positions = self._follow.positions
@@ -97,7 +98,7 @@ class SqliteDelivery:
         self._hand_out(self._follow, fresh)
 
     def fetch(self, file: SqliteFile) -> None:
-        """Hand over what other processes committed, a batch of each partition; a busy or full disk is tried again."""
+        """Hand over what other processes committed, a batch per partition; on a busy or full disk, try again later."""
         follow = self._follow
         if follow is None or not self._has_room():
             return
@@ -127,7 +128,7 @@ class SqliteDelivery:
         found = batch[whole].offset if batch else end
         gap = LogGap(
             f"partition {partition} continues at {found} where record {position + whole} was expected",
-            hint="The file was trimmed or changed by something else, or is a copy that had the -wal of another file "
+            hint="The file was trimmed or changed by something else, or is a copy that had another file's -wal "
             "beside it. Restore it, without that -wal.",
             partition=partition,
             expected=position + whole,
@@ -154,7 +155,7 @@ class SqliteDelivery:
             self._post(self._in_turn, self._take, follow, some, size)
 
     def _in_turn(self, give: Callable[..., None], *arguments: Any) -> None:
-        """Call `give` on the loop, at once where nothing was in this turn of it; else in one of its own, in order."""
+        """Call `give` on the loop: at once if nothing else was called in this turn, otherwise in a turn of its own."""
         self._due.append((give, arguments))
         if not self._is_giving:
             self._is_giving = True

@@ -1,4 +1,4 @@
-"""The SQLite file that holds a log: how one is made, recognised, written and read. Blocking; one thread uses it.
+"""The SQLite file that holds a log: creates, recognises, writes and reads it. Blocking; for one thread.
 
 Invariant: offsets come from a stored counter, never from the rows, so a deleted row's offset is never used again.
 """
@@ -24,13 +24,13 @@ from topicfold.log.port import Entry, LogFull
 APPLICATION_ID = int.from_bytes(b"TFLG", "big")
 FORMAT = 1
 OLDEST_SQLITE = (3, 51, 3)
-"""Before it, two connections that write at once can damage a file in WAL mode.
+"""In older versions, two connections that write at once can damage a file in WAL mode.
 
 Source: SQLite's release notes of 3.51.3, "WAL-reset bug".
 """
 
 _BESIDE = (NEWEST, "-shm")
-"""What SQLite keeps beside a file as long as anybody has it open: the newest commits, and an index of them."""
+"""The suffixes of what SQLite keeps beside a file as long as anybody has it open: newest commits, and their index."""
 _LOST = (
     "Let this node run until you have saved what it has open, which may be all that is left of the log: "
     "docs/recovery.md says how. Then stop all nodes, put the right file there, without the -wal and -shm of another, "
@@ -45,9 +45,9 @@ _SEEMS_DAMAGED = (
     "Restart this node first: a disk that failed to read for a moment looks the same, and then nothing is lost. "
     "If it is still damaged, restore it from a copy."
 )
-"""SQLite itself makes no difference: a read that fails with EIO is `SQLITE_CORRUPT`."""
+"""SQLite itself does not distinguish these: a read that fails with EIO is also reported as `SQLITE_CORRUPT`."""
 _VERSIONS_AT, _NO_NEWEST = 18, b"\x01\x01"
-"""Where a file's header says how it is written and read, and what it says where that is without a write-ahead log."""
+"""Where a file's header states its write and read version, and their values in a file without write-ahead log."""
 _BUSY_SECONDS = 2.0
 _BUSY_STEP_SECONDS = 0.0005
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -65,7 +65,7 @@ CREATE TABLE records(
 ) WITHOUT ROWID;
 """
 
-# In one statement: another process may be making the tables at this moment.
+# In one statement, because another process may be creating the tables at this moment.
 _WHOSE = """
 SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
 FROM pragma_application_id, pragma_user_version
@@ -77,7 +77,7 @@ _SELECT = "SELECT partition, offset, value FROM records WHERE partition = ? AND 
 
 
 class Bounds(NamedTuple):
-    """The first offset of a partition that still exists, and the next to be written."""
+    """The first offset of a partition that still exists, and the next one to be written."""
 
     start: int
     end: int
@@ -86,19 +86,19 @@ class Bounds(NamedTuple):
 class SqliteFile:
     """One connection to a log's file.
 
-    A commit is on the disk when `append` returns (`synchronous=FULL`); any number of processes may have the file
-    open. SQLite's errors become ours by `translated`. A file deleted or replaced after opening is refused, those that
-    SQLite keeps beside it, too: SQLite itself would go on with the old one, which nobody finds again. So is one that
-    was emptied, with the newest commits of which SQLite goes on: they are no log.
+    A commit is on disk when `append` returns (`synchronous=FULL`). Any number of processes may have the file open.
+    `translated` turns SQLite's errors into ours. If the file, or one that SQLite keeps beside it, was deleted or
+    replaced after opening, every use is refused: SQLite itself would continue with the old one, which nobody can open
+    again. So is every use of a file that was emptied: SQLite would continue with its newest commits, which are no log.
     """
 
     def __init__(self, path: Path, partitions: int) -> None:
-        """Open the log at `path`; where there is none, make one of `partitions` that only its owner may read.
+        """Open the log at `path`; if there is none, create one with `partitions` that only its owner may read.
 
         Raises:
             BadSetting: the SQLite library is too old, or the path cannot hold a file.
-            WrongLog: the file is something else, or of a newer format.
-            LogUnavailable: the file is locked or its disk full.
+            WrongLog: the file is something else, or has a newer format.
+            LogUnavailable: the file is locked, or its disk is full.
         """
         require_safe_sqlite(apsw.sqlite_lib_version())
         target = file_made(path)
@@ -128,12 +128,12 @@ class SqliteFile:
     def append(self, records: Sequence[tuple[int, bytes]]) -> list[Entry]:
         """Append all of `records` in one transaction and return them with their offsets.
 
-        All are in the log or none is, except where the commit itself fails: then nobody knows. A log's first commit is
-        its header, and goes into the file itself at once: a copy of that alone bears the log's identity.
+        Either all are in the log or none is; if the commit itself fails, it is unknown which. A log's first commit, its
+        header, is copied into the main file at once, so that even a copy of that file alone has the log's identity.
 
         Raises:
-            LogFull: there is no room; none is in the log.
-            LogUnavailable: the file is locked, its disk failing.
+            LogFull: there is no space; none is in the log.
+            LogUnavailable: the file is locked, or its disk is failing.
             WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         with self._transaction():
@@ -155,10 +155,10 @@ class SqliteFile:
     def delete_before(self, partition: int, offset: int, limit: int) -> int:
         """Delete up to `limit` records of `partition` below `offset` in one transaction; return where it begins now.
 
-        The file does not shrink: what is appended takes the room.
+        The file does not shrink, but its free space is reused.
 
         Raises:
-            LogUnavailable: the file is locked, its disk full or failing.
+            LogUnavailable: the file is locked, or its disk is full or failing.
             WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         with self._transaction():
@@ -169,12 +169,12 @@ class SqliteFile:
         return floor
 
     def require_writable(self) -> None:
-        """Return if a change can be written: one of no partition is, and is removed again.
+        """Check that a change can be written, by adding a record in no partition and removing it again.
 
-        SQLite does not write what is as it was, and so would not notice that there is no room.
+        It must be a real change: SQLite does not write what has not changed, so it would not notice a full disk.
 
         Raises:
-            LogUnavailable: the file is locked, its disk full or failing.
+            LogUnavailable: the file is locked, or its disk is full or failing.
             WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         with self._transaction():
@@ -183,10 +183,10 @@ class SqliteFile:
             self._connection.execute(_UNDO_TRY)
 
     def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
-        """Return up to `limit` records of `partition` from `offset` on, fewer where they are large.
+        """Return up to `limit` records of `partition` from `offset`, or fewer if they are large.
 
         Raises:
-            LogUnavailable: the file is locked, its disk full or failing.
+            LogUnavailable: the file is locked, or its disk is full or failing.
             WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         self._require_in_place()
@@ -205,7 +205,7 @@ class SqliteFile:
         """Return the bounds of every partition, by its number.
 
         Raises:
-            LogUnavailable: the file is locked, its disk full or failing.
+            LogUnavailable: the file is locked, or its disk is full or failing.
             WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         self._require_in_place()
@@ -218,7 +218,7 @@ class SqliteFile:
         """Return a number that changes when another connection has committed. Cost: 3 µs.
 
         Raises:
-            LogUnavailable: the file is locked, its disk full or failing.
+            LogUnavailable: the file is locked, or its disk is full or failing.
             WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         self._require_in_place()
@@ -229,11 +229,11 @@ class SqliteFile:
             raise translated(error, self._path, self._connection) from error
 
     def checkpoint(self) -> None:
-        """Copy from the write-ahead log into the file itself what no reader holds back; wait for nobody.
+        """Copy the write-ahead log into the file itself, as far as readers allow, without waiting for anybody.
 
-        What could not be copied is as safe as before, and goes with a later call.
+        What could not be copied is as safe as before, and is copied by a later call.
 
-        Cost: 2 µs where there is nothing to copy, else two syncs and 7 ms for 900 pages.
+        Cost: 2 µs if there is nothing to copy; otherwise two syncs, and 7 ms for 900 pages.
         """
         with suppress(apsw.Error):
             self._connection.wal_checkpoint()
@@ -244,7 +244,7 @@ class SqliteFile:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Do all that the block does, or nothing of it."""
+        """Run the block in a transaction: commit all of its changes or none."""
         self._require_in_place()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -259,7 +259,7 @@ class SqliteFile:
         self._require_in_place()
 
     def _require_in_place(self) -> None:
-        """Return if the paths still name the files that were opened, and the log's is not empty. Cost: 12 µs."""
+        """Check that the paths still name the files that were opened, and that the log is not empty. Cost: 12 µs."""
         for path, identity in self._identities.items():
             try:
                 found = os.stat(path)
@@ -280,9 +280,9 @@ class SqliteFile:
         ]
 
     def _prepare(self, path: Path, partitions: int) -> None:
-        """Make the tables in an empty file; refuse a file of somebody else before anything is written to it."""
+        """Create the tables in an empty file; refuse somebody else's file before anything is written to it."""
         is_made = self._is_ours(path)
-        # A copy that SQLite makes has none.
+        # A copy made by SQLite is not in this mode.
         self._keep_write_ahead_log()
         if not is_made:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -298,9 +298,9 @@ class SqliteFile:
         self._connection.execute("PRAGMA synchronous = FULL")
 
     def _keep_write_ahead_log(self) -> None:
-        """Switch the file to a write-ahead log; SQLite does not wait by itself while another process does so.
+        """Switch the file to a write-ahead log; SQLite does not wait by itself while another process does the same.
 
-        Source: SQLite's documentation of `sqlite3_busy_handler`: it is not invoked where a reader wants to write.
+        Source: SQLite's documentation of `sqlite3_busy_handler`: it is not invoked if a reader wants to write.
         """
         wait = _waiter()
         for tries in itertools.count():
@@ -325,20 +325,20 @@ class SqliteFile:
 
 
 def _require_own_newest(target: Path, path: Path) -> None:
-    """Return if what lies beside a file may be its newest commits.
+    """Check that a write-ahead log beside a file may be its own.
 
-    A copy that SQLite made says in its header that it has none. SQLite would take them for its own all the same, and
-    what came of both would be neither log.
+    A copy made by SQLite states in its header that it has none. SQLite would still apply one that is there, and the
+    result would be neither of the two logs.
 
     Raises:
-        WrongLog: they are those of the file that was there before.
+        WrongLog: it belongs to the file that was there before.
 
     Source: SQLite's file format, "file format version numbers"; `pagerOpenWalIfPresent` in its pager.
     """
     newest = newest_beside(target)
     if newest is None:
         return
-    # Read as SQLite does: a file that this process closes otherwise loses the locks of its other handles.
+    # Read by way of SQLite: if this process closed the file itself, its other handles would lose their locks.
     file = apsw.VFSFile("", str(target), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
     try:
         versions = file.xRead(2, _VERSIONS_AT)
@@ -355,7 +355,7 @@ def _require_own_newest(target: Path, path: Path) -> None:
 
 
 def require_safe_sqlite(version: str) -> None:
-    """Return if a SQLite library of `version` may have several writers on one file.
+    """Check that the SQLite library of `version` can safely have several writers on one file.
 
     Raises:
         BadSetting: it is older than `OLDEST_SQLITE`.
@@ -369,7 +369,7 @@ def require_safe_sqlite(version: str) -> None:
 
 
 def translated(error: apsw.Error, path: Path, connection: apsw.Connection | None = None) -> TopicfoldError:
-    """Return our own error for one of SQLite's; where that was of input or output, `connection` knows what it was."""
+    """Return our own error for one of SQLite's; for an I/O error, `connection` has the system's error number."""
     match error:
         case apsw.NotADBError():
             return WrongLog(f"{path} is not a SQLite database", hint="Name another file.")
@@ -387,7 +387,7 @@ def translated(error: apsw.Error, path: Path, connection: apsw.Connection | None
 
 
 def _waiter() -> Callable[[int], bool]:
-    """Return a busy handler that retries at a short, steady pace: SQLite's own backs off to 100 ms."""
+    """Return a busy handler that retries at short, constant intervals; SQLite's own backs off to 100 ms."""
     deadline = 0.0
 
     def wait(calls_before: int) -> bool:

@@ -1,7 +1,7 @@
-"""Renewing a SQLite log: a copy that was restored becomes another log, which holds the same up to there.
+"""Renews a SQLite log: a restored copy becomes another log, with the same records so far.
 
-Whatever was told of the former one names its incarnation: positions, cursors, snapshots. On the copy they would mean
-other records once it has grown as far as they reach, and nothing would show that; of another log they are refused.
+Positions, cursors and snapshots of the original log name its incarnation. Beyond the end of the copy they would come to
+mean other records as it grows, and nothing would reveal that. As those of another log, they are refused.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _REPLACE = "UPDATE records SET value = ? WHERE length(value) = ? AND value = ?"
 
 
 def renew(path: Path, incarnation: bytes) -> LogIdentity:
-    """Give the log in the file at `path`, which nobody else has open, `incarnation`; return who it is now.
+    """Give `incarnation` to the log in the file at `path`, which nobody may have open; return its new identity.
 
-    All else in it stays as it is. Either all of that is on the disk, or nothing has changed.
+    Everything else in it stays as it is. When this returns, the change is on disk; if it raises, nothing has changed.
 
     Raises:
-        BadSetting: the SQLite library is too old, or the file is a link, or may not be written.
-        WrongLog: there is no log of this format, or one that was trimmed: the snapshot that it needs names the old one.
-            Or newest changes lie beside it, which may be those of the file that the copy took the place of.
-        LogUnavailable: a node has the file open, its disk is full or failing.
+        BadSetting: the SQLite library is too old, or the file is a link or may not be written.
+        WrongLog: there is no log of this format; or it was trimmed, so it needs a snapshot, which names the old
+            incarnation; or a write-ahead log is beside it, which may be that of the file that the copy replaced.
+        LogUnavailable: a node has the file open, or its disk is full or failing.
 
-    Cost: one look at the length of each record.
+    Cost: reads the length of each record.
     """
     require_safe_sqlite(apsw.sqlite_lib_version())
     if not path.is_file():
@@ -42,16 +42,16 @@ def renew(path: Path, incarnation: bytes) -> LogIdentity:
     try:
         connection = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
         try:
-            # Else closing it would write into the file what lies beside it.
+            # Otherwise closing the file would write the write-ahead log into it.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, newest is not None)
-            # Of a file that others have open, too, this lock cannot be had.
+            # This lock cannot be acquired while others have the file open.
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")
             if newest is not None:
                 raise WrongLog(
                     f"{newest.name} lies beside {path}, and would be taken for its latest changes",
-                    hint="Remove it if it is of the file that was there before, or else start and stop a node first, "
-                    "which puts it into the file.",
+                    hint="If it belongs to the file that was there before, remove it. Otherwise start and stop a node "
+                    "first, which writes it into the file.",
                 )
             with connection:
                 new = _renewed(connection, path, incarnation)
@@ -71,7 +71,7 @@ def _renewed(connection: apsw.Connection, path: Path, incarnation: bytes) -> Log
         raise WrongLog(f"{path} is not a log of Topicfold of format {FORMAT}", hint="Name the file of a log.")
     if connection.execute("SELECT max(start_offset) FROM partitions").get:
         raise WrongLog(
-            f"{path} was trimmed: the snapshot that stands for its beginning is of the log as it is",
+            f"{path} was trimmed: the snapshot that replaces its beginning names the log's present identity",
             hint="Leave it as it is, and restart all watches and clients.",
         )
     old = _identity(connection)

@@ -1,7 +1,7 @@
 """The thread that owns a log's SQLite file.
 
-It commits everything that waits in one transaction, answers questions, and delivers between (`sqlite_delivery`).
-What it cannot get past is a fault: from then on it refuses all that it is told, until it is stopped.
+It commits all waiting appends in one transaction, answers questions, and delivers in between (`sqlite_delivery`).
+An error that it cannot get past is a fault: from then on it refuses every command, until it is stopped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from topicfold.log.sqlite_file import SqliteFile
 
 
 class Append(NamedTuple):
-    """One record to be appended, and whom to tell if it could not be."""
+    """One record to be appended, and what to call if that failed."""
 
     partition: int
     value: bytes
@@ -31,14 +31,14 @@ class Append(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A question to the file, and where the answer goes."""
+    """A question to the file, and the future for its answer."""
 
     question: Callable[[SqliteFile], Any]
     answer: asyncio.Future[Any]
 
 
 Command = Append | Follow | Ask | None
-"""What the thread is told to do; None ends it."""
+"""What the thread can be told to do; None ends it."""
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ _log = structlog.get_logger(__name__)
 
 
 class SqliteWorker:
-    """Owns the thread. `start`, `put`, `ask` and `stop` are for the loop, everything else for the thread."""
+    """Owns the thread. `start`, `put`, `ask` and `stop` are called on the loop, everything else by the thread."""
 
     def __init__(self, path: Path, partitions: int, loop: asyncio.AbstractEventLoop) -> None:
         self._path = path
@@ -67,25 +67,25 @@ class SqliteWorker:
 
         Raises:
             BadSetting: the SQLite library is too old, or the path cannot hold a file.
-            WrongLog: the file is something else, damaged, or of a newer format.
-            LogUnavailable: the file is locked or its disk full.
+            WrongLog: the file is something else, damaged, or has a newer format.
+            LogUnavailable: the file is locked, or its disk is full.
         """
         self._thread.start()
         try:
             return await self._started
         except asyncio.CancelledError:
-            # Nobody has a log to close; else the thread would keep the file open.
+            # The caller gets no log that it could close, so end the thread here: it would keep the file open.
             self._commands.put(None)
             raise
 
     @property
     def fault(self) -> OperatorNeeded | None:
-        """What the thread could not get past; None while it works."""
+        """The error that stopped the thread's work; None while it works."""
         return self._fault
 
     @property
     def refused(self) -> LogUnavailable | None:
-        """What the last commit met; None where it was made."""
+        """The error of the last commit; None if it succeeded."""
         return self._refused
 
     @property
@@ -94,21 +94,21 @@ class SqliteWorker:
         return self._commands.qsize()
 
     def put(self, command: Append | Follow) -> None:
-        """Have `command` done; after `stop` it is forgotten."""
+        """Queue `command`; after `stop` it is ignored."""
         self._commands.put(command)
 
     async def ask(self, question: Callable[[SqliteFile], T]) -> T:
-        """Return what `question` answers, asked in the thread after all appends that were put before.
+        """Return the result of `question`, which runs in the thread after all appends that were put before.
 
         Raises:
-            LogUnavailable: the file is locked, its disk failing, or the thread met a fault.
+            LogUnavailable: the file is locked, its disk is failing, or the thread met a fault.
         """
         answer: asyncio.Future[T] = self._loop.create_future()
         self._commands.put(Ask(question, answer))
         return await answer
 
     async def stop(self) -> None:
-        """Return once the thread has done what was put before, closed the file and ended."""
+        """Return once the thread has done everything put before, closed the file, and ended."""
         self._is_stopping = True
         self._delivery.end()
         self._commands.put(None)
@@ -144,7 +144,7 @@ class SqliteWorker:
             self._refuse_all(OperatorNeeded(f"reading the log failed: {error!r}", hint="Restart this node."))
 
     def _turn(self, file: SqliteFile) -> bool:
-        """Do all that waits, then look for news; return whether to go on."""
+        """Do all waiting commands, then look for new records; return whether to go on."""
         appends: list[Append] = []
         asks: list[Ask] = []
         goes_on = True
@@ -172,7 +172,7 @@ class SqliteWorker:
         return goes_on
 
     def _refuse_all(self, fault: OperatorNeeded) -> None:
-        """Report `fault`; refuse what is at hand and what comes, until told to end."""
+        """Report `fault`; refuse the commands at hand and all later ones, until told to end."""
         self._fault = fault
         self._delivery.fail(fault)
         for command in self._at_hand:
@@ -195,7 +195,7 @@ class SqliteWorker:
                 assert_never(command)
 
     def _waiting_commands(self) -> list[Command]:
-        """Return all that waits; where nothing does, wait for the first or until it is time to look for news."""
+        """Return all waiting commands; if there are none, wait for one, or until it is time to look for new records."""
         commands: list[Command] = []
         try:
             commands.append(self._commands.get(timeout=self._delivery.patience_seconds))
@@ -223,7 +223,7 @@ class SqliteWorker:
             self._post(_settle, ask.answer, None, error)
 
     def _post(self, callback: Callable[..., object], *arguments: Any) -> None:
-        """Have the loop call `callback`; a loop that is gone needs nothing more."""
+        """Make the loop call `callback`; if the loop is closed, end the thread."""
         try:
             self._loop.call_soon_threadsafe(callback, *arguments)
         except RuntimeError:
@@ -231,7 +231,7 @@ class SqliteWorker:
 
 
 def refusal(fault: OperatorNeeded) -> LogUnavailable:
-    """Return what somebody is told who needs a log that has met `fault`."""
+    """Return the error for whoever uses a log that has met `fault`."""
     return LogUnavailable(fault.reason, hint=fault.hint)
 
 

@@ -1,1 +1,1 @@
-"""Values and rules: names, labels, records, events. Pure: no I/O, clock, thread, random number or logger."""
+"""Values and rules: names, labels, records, events. Pure: no I/O, clock, threads, random numbers or logger."""

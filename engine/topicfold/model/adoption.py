@@ -1,9 +1,9 @@
-"""Adoption of a Kafka cluster: which topic records its topics need, and which records have lost their Kafka topic.
+"""Adoption of a Kafka cluster: which records its topics need, and which records have lost their Kafka topic.
 
-A Kafka topic gets the name that `names` reads from its own (`acme..pay..orders` is `acme/pay/orders`, `orders` is
-`public/default/orders`). One whose name cannot be read so is put into `public/default` under its whole name, with
-that name as its explicit Kafka name. Left out are names that start with `__` (Kafka's internal topics and
-Topicfold's own log) and `_schemas`, where Schema Registry keeps its data.
+A Kafka topic gets the name that `names` derives from its own (`acme..pay..orders` is `acme/pay/orders`, `orders` is
+`public/default/orders`). If none can be derived, it is put into `public/default` under its whole name, with that name
+as its explicit Kafka name. Names that start with `__` (Kafka's internal topics and Topicfold's own log) and `_schemas`,
+where Schema Registry keeps its data, are left out.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from topicfold.model.names import (
 
 @dataclass(frozen=True, slots=True)
 class KafkaTopic:
-    """A topic as Kafka has it; `problem` says why its partitions are not known, or is empty.
+    """A topic in Kafka; `problem` says why its partitions are not known, or is empty.
 
-    `id` is Kafka's own; a topic that is deleted and made again has another. Empty where nobody asked for it.
+    `id` is Kafka's own id: a topic that is deleted and created again has another. It is empty if nobody asked for it.
     """
 
     name: str
@@ -39,7 +39,7 @@ class KafkaTopic:
 
 
 class Recorded(Protocol):
-    """What of a topic's record an adoption looks at."""
+    """The part of a topic's record that an adoption needs."""
 
     @property
     def name(self) -> str:
@@ -48,18 +48,18 @@ class Recorded(Protocol):
 
     @property
     def partitions(self) -> int:
-        """How many are recorded, 0 for a plain topic."""
+        """The recorded number of partitions, 0 for a topic that is not partitioned."""
         ...
 
     @property
     def kafka_name(self) -> str | None:
-        """The Kafka topic, None where it follows from the topic's own name."""
+        """The Kafka topic's name, None if it follows from the topic's own name."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """A Kafka topic without a record. `explicit_kafka_name` is None where it follows from `name`."""
+    """A Kafka topic without a record. `explicit_kafka_name` is None if it follows from `name`."""
 
     name: str
     kafka_name: str
@@ -68,7 +68,7 @@ class New:
 
     @property
     def recorded_partitions(self) -> int:
-        """The number to record: a Kafka topic of one partition is a plain topic."""
+        """The number to record: 0 for a Kafka topic with one partition, which counts as not partitioned."""
         return self.partitions if self.partitions > 1 else 0
 
 
@@ -83,13 +83,13 @@ class Present:
 
     @property
     def has_other_partitions(self) -> bool:
-        """Whether the two disagree; a plain record (0) stands for one partition."""
+        """Whether the two differ; a record of a topic that is not partitioned (0) stands for one partition."""
         return max(self.recorded_partitions, 1) != self.kafka_partitions
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A persistent record without a Kafka topic, and which that would be."""
+    """A persistent topic's record without a Kafka topic, and the name of the missing one."""
 
     name: str
     kafka_name: str
@@ -116,7 +116,7 @@ Finding = New | Present | Failed | LeftOut
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """What an adoption would do, and what it only reports."""
+    """What an adoption would do (`new`), and what it only reports."""
 
     new: tuple[New, ...]
     present: tuple[Present, ...]
@@ -126,10 +126,10 @@ class Adoption:
 
 
 def plan_adoption(kafka_topics: Collection[KafkaTopic], records: Iterable[Recorded]) -> Adoption:
-    """Compare a cluster's topics with the records there are.
+    """Compare a cluster's topics with the existing records.
 
-    A record stands for the Kafka topic that it names, or else that follows from its own name. So a record that was
-    given another name is found again, and not made twice.
+    A record stands for the Kafka topic that it names explicitly, or otherwise for the one that follows from its own
+    name. So a Kafka topic that was recorded under another name is recognised, and not recorded twice.
     """
     by_kafka_name: dict[str, Recorded] = {}
     taken: dict[str, str] = {}
@@ -153,20 +153,20 @@ def plan_adoption(kafka_topics: Collection[KafkaTopic], records: Iterable[Record
 
 
 def missing_namespaces(new: Iterable[New], present: Collection[str]) -> tuple[str, ...]:
-    """Return the namespaces that `new` goes into and that are not among `present`, sorted."""
+    """Return the namespaces of `new` topics that are not among `present`, sorted."""
     found = {place[0] for topic in new if (place := split_topic(topic.name))}
     return tuple(sorted(found.difference(present)))
 
 
 def is_left_out(kafka_topic: str) -> bool:
-    """Return whether the Kafka topic of that name is none of Topicfold's business."""
+    """Return whether Topicfold ignores the Kafka topic with that name."""
     return kafka_topic.startswith("__") or kafka_topic == "_schemas"
 
 
 def stands_for(name: str, explicit: str | None) -> str | None:
-    """Return the Kafka topic that the topic of that full name stands for, None for one that has none.
+    """Return the Kafka topic that the topic with that full name stands for, None if it has none.
 
-    `explicit` is the name that its record gives, None where it follows from the topic's own.
+    `explicit` is the name in its record, None if it follows from the topic's own.
     """
     try:
         topic = parse_topic(name)
@@ -176,7 +176,7 @@ def stands_for(name: str, explicit: str | None) -> str | None:
 
 
 def implied_topic(kafka_topic: str) -> TopicName | None:
-    """Return the topic whose own name gives `kafka_topic`, None where no name does."""
+    """Return the topic whose own name leads to `kafka_topic`, None if no name does."""
     name = topic_of_kafka_name(kafka_topic)
     try:
         return name if name and kafka_name(parse_topic(str(name))) == kafka_topic else None

@@ -1,18 +1,18 @@
-"""How a Kafka cluster is called: by some of its brokers, each HOST:PORT, with commas between them."""
+"""How a Kafka cluster is named: by some of its brokers, each as HOST:PORT, separated by commas."""
 
 from __future__ import annotations
 
 import re
 
-# Kafka's client takes these, and takes any other scheme for a host.
+# Kafka's client accepts these schemes, and takes any other one for a host.
 _SCHEME = re.compile(r"(?:^|,)\s*(?!(?:plaintext|ssl|sasl_plaintext|sasl_ssl)://)([^,/]*://)", re.IGNORECASE)
 
 
 def wrong_with_brokers(text: str) -> str:
-    """Return what is wrong with the brokers that `text` names, "" where nothing is.
+    """Return what is wrong with the brokers that `text` names, "" if nothing is.
 
-    A URL is, but for the schemes that Kafka's listeners have: Kafka's client would fail later, and speak of something
-    else.
+    URLs are wrong, except with the schemes of Kafka's listeners: Kafka's client would only fail later, with a
+    misleading error.
 
     >>> wrong_with_brokers("broker1:9092,http://broker2:9092")
     'write HOST:PORT, without http://'

@@ -1,8 +1,8 @@
-"""Clusters that policies may name beside the one that is served here, their addresses and their peers.
+"""Clusters that policies may name besides the one that is served here, with their addresses and peers.
 
-They are kept on the log in the record of a tenant whose name no user can write, where others have grants: to each
-cluster its addresses, as `member=address`, and its peers, as names with commas between them. Nothing here connects to
-a cluster, so no credentials are kept.
+They are stored on the log in the record of a tenant whose name no user can write, in the place of its grants: for each
+cluster its addresses, as `member=address`, and its peers, as comma-separated names. Nothing here connects to a cluster,
+so no credentials are stored.
 
 Source: Pulsar's `ClusterDataImpl`.
 """
@@ -22,7 +22,7 @@ from topicfold.model.records import Grants, Record, TenantRecord
 from topicfold.model.updates import Refuse, Stored, Updater
 
 CLUSTERS = "@clusters"
-"""The tenant's name. `@` is none of the characters that names may have."""
+"""The tenant's name. Names from users cannot contain `@`."""
 
 MAX_CLUSTERS = 256
 MAX_ADDRESS_LENGTH = 1024
@@ -38,14 +38,14 @@ _SCHEMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
 PEERS = "peerClusterNames"
 
 Addresses = Mapping[str, str]
-"""Addresses of one cluster, by the member of Pulsar's `ClusterData` that holds them; under `PEERS` its peers."""
+"""Addresses of one cluster, by their member in Pulsar's `ClusterData`; and its peers, under `PEERS`."""
 
 
 def addresses_in(body: Any) -> Addresses:
-    """Return the addresses that Pulsar's `ClusterData` names; its other members are passed over, and empty texts.
+    """Return the addresses in Pulsar's `ClusterData`; its other members, and empty texts, are ignored.
 
     Raises:
-        InvalidRequest: it is no object, or an address is none; carries all violations.
+        InvalidRequest: it is not an object, or an address is not a URL; carries all violations.
     """
     if not isinstance(body, dict):
         raise InvalidRequest("cluster data is required: an object with serviceUrl, brokerServiceUrl or the like")
@@ -61,10 +61,10 @@ def addresses_in(body: Any) -> Addresses:
 
 
 def peers_in_body(body: Any) -> tuple[str, ...]:
-    """Return the names of peers that a JSON list holds, each once; none for null.
+    """Return the peers named in a JSON list, without repetitions; none for null.
 
     Raises:
-        InvalidRequest: it is no list of texts, or a longer one than there can be clusters.
+        InvalidRequest: it is not a list of texts, or has more than `MAX_CLUSTERS`.
         InvalidName: a name breaks the rules.
     """
     if body is None:
@@ -75,25 +75,25 @@ def peers_in_body(body: Any) -> tuple[str, ...]:
 
 
 def peers_in(addresses: Addresses) -> tuple[str, ...]:
-    """Return a cluster's peers: clusters that stand for it, so that no topic is on both."""
+    """Return a cluster's peers: clusters that replace it, so that no topic may be on both."""
     return tuple(filter(None, addresses.get(PEERS, "").split(",")))
 
 
 def shown_cluster(addresses: Addresses) -> dict[str, Any]:
-    """Return a cluster as Pulsar's `ClusterData`."""
+    """Return a cluster in the form of Pulsar's `ClusterData`."""
     peers = peers_in(addresses)
     return {**addresses, **({PEERS: list(peers)} if peers else {})}
 
 
 def clusters_in(record: TenantRecord) -> Mapping[str, Addresses]:
-    """Return the clusters that the record of `CLUSTERS` names, sorted."""
+    """Return the clusters in the record of `CLUSTERS`, sorted."""
     return MappingProxyType(
         {name: MappingProxyType(dict(each.split("=", 1) for each in kept)) for name, kept in record.grants.items()}
     )
 
 
 def create_cluster(name: str, addresses: Addresses, local: str) -> Updater:
-    """Return the update that registers a cluster. `local` is the one served here, which needs no registering."""
+    """Return the update that registers a cluster. `local` is the one served here, which need not be registered."""
 
     def change(old: Grants) -> Grants | Refuse:
         if name in old or name == local:
@@ -106,7 +106,7 @@ def create_cluster(name: str, addresses: Addresses, local: str) -> Updater:
 
 
 def update_cluster(name: str, addresses: Addresses, local: str) -> Updater:
-    """Return the update that gives a cluster other addresses."""
+    """Return the update that replaces a cluster's addresses."""
 
     def change(old: Grants) -> Grants | Refuse:
         return {**old, name: _kept(addresses)} if name in old or name == local else _missing(name)
@@ -115,7 +115,7 @@ def update_cluster(name: str, addresses: Addresses, local: str) -> Updater:
 
 
 def set_peers(name: str, peers: Collection[str], others: Collection[str]) -> Updater:
-    """Return the update that gives a cluster these peers, which must be clusters: registered ones, or of `others`."""
+    """Return the update that sets a cluster's peers, each of which must be registered or among `others`."""
 
     def change(old: Grants) -> Grants | Refuse:
         if name not in old and name not in others:
@@ -133,7 +133,7 @@ def set_peers(name: str, peers: Collection[str], others: Collection[str]) -> Upd
 
 
 def delete_cluster(name: str) -> Updater:
-    """Return the update that forgets a cluster; policies that name it keep their values."""
+    """Return the update that removes a cluster; policies that name it keep their values."""
 
     def change(old: Grants) -> Grants | Refuse:
         return {each: kept for each, kept in old.items() if each != name} if name in old else _missing(name)

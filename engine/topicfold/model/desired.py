@@ -1,4 +1,4 @@
-"""Desired state of a topic: some members of its record merged with a patch, or replaced whole, all in one update."""
+"""The desired state of a topic: some members of its record are patched, or replaced, all in one update."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SCOPES = ("local", GLOBAL_SCOPE)
 
 
 def replace_members(name: str, members: Mapping[str, Any], below: Callable[[], Policies]) -> Updater:
-    """Return the update that gives `members` of a topic's record these values and keeps the others.
+    """Return the update that sets these `members` of a topic's record and keeps the others.
 
-    `below` says, when the update runs, what holds where a topic has no policies of its own: retention and backlog
-    quota that would contradict each other are refused.
+    It is refused if retention and backlog quota would contradict each other. `below` is called when the update runs; it
+    returns the policies that apply where the topic has none of its own.
     """
 
     def change(old: TopicRecord) -> Record | Refuse:
@@ -37,15 +37,15 @@ def replace_members(name: str, members: Mapping[str, Any], below: Callable[[], P
 
 
 def merge_members(old: TopicRecord, patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that a merge patch gives the members of a topic's record which it names.
+    """Return the new values of those members of a topic's record that a merge patch names.
 
-    The patch is by member; that of policies is canonical, None for a scope that is taken off.
+    The patch is by member. For policies it is canonical, or None for a scope to be removed.
 
     >>> merge_members(TopicRecord(labels={"team": "pay"}), {"labels": {"team": None, "env": "prod"}})
     {'labels': mappingproxy({'env': 'prod'})}
 
     Raises:
-        InvalidPolicy: what is merged of policies is wrong; carries all of one scope.
+        InvalidPolicy: the merged policies of a scope are invalid; carries all that is wrong in that scope.
     """
     return {name: _merged(name, getattr(old, name), each) for name, each in patch.items()}
 
@@ -56,5 +56,5 @@ def _merged(name: str, old: Any, patch: Mapping[str, Any] | None) -> Mapping[str
     if patch is None:
         return None
     merged = merge_policies(old or EMPTY, patch, is_global=name == GLOBAL_SCOPE)
-    # Removing makes no policies where there were none.
+    # A removal does not create policies if there were none.
     return None if old is None and patch and not merged else merged

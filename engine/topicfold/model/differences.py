@@ -1,4 +1,4 @@
-"""What differs between two records of one aggregate, member by member: for history, never for a verdict."""
+"""Differences between two records of one aggregate, member by member: for history, never for a verdict."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from topicfold.model.policy.values import plain_value
 from topicfold.model.records import NamespaceRecord, Record, TenantRecord, TopicRecord
 
 Path = tuple[str, ...]
-"""Where in a record something is: names from the outside in, as they are shown."""
+"""The path of a member in a record: names from the outside in, as they are shown."""
 
 
 class Difference(NamedTuple):
-    """One member that differs. The values are JSON's; None stands for one that is not there."""
+    """One member that differs. Values are JSON values; None stands for a missing one."""
 
     path: Path
     old: Any
@@ -21,14 +21,14 @@ class Difference(NamedTuple):
 
     @property
     def shown(self) -> Difference:
-        """This difference with a secret masked: what is said of changes is kept for good, and ends in logs."""
+        """This difference with secrets masked, because reports of changes are kept, and end up in logs."""
         if "Secret" not in self.path[-1]:
             return self
         return Difference(self.path, *(None if each is None else "****" for each in (self.old, self.new)))
 
 
 def differences(old: Record | None, new: Record | None) -> tuple[Difference, ...]:
-    """Return all that differs, in the order of the record's members; None is a record that is not live.
+    """Return all differences, in the order of the record's members; None stands for a record that is not live.
 
     >>> differences(TopicRecord(labels={"tier": "lead"}), TopicRecord(labels={"tier": "gold"}))
     (Difference(path=('labels', 'tier'), old='lead', new='gold'),)
@@ -39,7 +39,7 @@ def differences(old: Record | None, new: Record | None) -> tuple[Difference, ...
 
 
 def part_differences(path: Path, old: Any, new: Any) -> tuple[Difference, ...]:
-    """Return all that differs between two values of the member at `path`, by path; None is one that is not there.
+    """Return all differences between two values of the member at `path`, by path; None stands for a missing one.
 
     >>> part_differences(("labels",), {"tier": "lead"}, {})
     (Difference(path=('labels', 'tier'), old='lead', new=None),)
@@ -54,7 +54,7 @@ def _compared(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> Iterator
 
 
 def _members(record: Record | None) -> Iterator[tuple[Path, Any]]:
-    """Yield the members of a record, down to values that are no maps."""
+    """Yield the members of a record, down to values that are not maps."""
     match record:
         case None:
             return

@@ -1,6 +1,6 @@
-"""Events: what the log holds once its bytes are read, and the words verdicts are spelt with.
+"""Events: the decoded records of the log, and the verdicts.
 
-The numbers here are frozen: they stand in logs. New ones may be added, none may change its meaning.
+The numbers here are frozen, because logs contain them. New ones may be added, but none may change its meaning.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ GENESIS = bytes(16)
 HASH_NAME = "sha256-be32"
 SUPPORTED_LEVEL = 1
 PAYLOAD_SCHEMA = 2
-"""The highest schema that this version writes payloads with; it reads this one and all before it."""
+"""The highest payload schema that this version writes; it reads this one and all earlier ones."""
 
 CLIENT_RING = 65_536
 SERVER_RING = 16_384
@@ -43,11 +43,11 @@ class AggregateKind(IntEnum):
 
 
 REQUIRE_EMPTY = 0x01
-"""Flag of a namespace's delete: accepted as a refusal where a topic lives."""
+"""Flag of a namespace's delete: if the namespace has a live topic, the event is accepted, but as a refusal."""
 
 
 class Verdict(IntEnum):
-    """What became of one operation, in seven bits. From NOT_EMPTY on: refused, and why."""
+    """The outcome of one operation, in seven bits. From NOT_EMPTY on, it was refused, for that reason."""
 
     CHANGED = 0
     UNCHANGED = 1
@@ -76,15 +76,15 @@ class Verdict(IntEnum):
 
 
 def is_refusal(verdict: int) -> bool:
-    """Return whether an operation of this verdict was refused; one that only a newer node knows is a refusal, too."""
+    """Return whether this verdict is a refusal; those that only a newer node knows are refusals too."""
     return verdict >= Verdict.NOT_EMPTY
 
 
 class Operation(NamedTuple):
-    """One queued update inside an event.
+    """One update carried by an event.
 
-    `verdict` is a plain number, for a newer node may have written one that this version does not know.
-    `body_hash` is 8 bytes of the request's hash, zeros where the server made the id.
+    `verdict` is a plain number, because a newer node may have written one that this version does not know.
+    `body_hash` is 8 bytes of the request's hash, zeros if the server made the id.
     """
 
     id: bytes
@@ -94,9 +94,9 @@ class Operation(NamedTuple):
 
 
 class Event(NamedTuple):
-    """One record of the log, taken apart but not judged.
+    """One record of the log, decoded, but without its verdict.
 
-    `name` is the aggregate's (a header record's: the name of the hash). `payload` is the whole new record as its
+    `name` is the aggregate's (in a header record, the name of the hash). `payload` is the whole new record as its
     writer produced it; `audit` says who and why, for people, never for a verdict.
     """
 
@@ -124,14 +124,14 @@ class Audit(NamedTuple):
 
 
 LAST_TIME_MS = 253_402_300_799_999
-"""The end of the year 9999, the last that dates are written with."""
+"""The end of the year 9999, the last year that a date can be written with."""
 
 
 class AuditTrail(NamedTuple):
-    """The part of an event that is for people: one `Audit` for each operation, in their order.
+    """The part of an event that is for people: one `Audit` for each operation, in order.
 
-    `time_ms` is the writer's clock, for display only. `previous_offset` is where the predecessor's event lies, −1
-    for the first; history walks this chain.
+    `time_ms` is the writer's clock, for display only. `previous_offset` is the offset of the aggregate's previous
+    event, −1 for the first; history follows this chain.
     """
 
     operations: tuple[Audit, ...]
@@ -140,13 +140,13 @@ class AuditTrail(NamedTuple):
 
     @property
     def says_time(self) -> bool:
-        """Whether `time_ms` is one that an event can have been written at."""
+        """Whether `time_ms` is a valid time for an event."""
         return 0 < self.time_ms <= LAST_TIME_MS
 
 
 @lru_cache(maxsize=4096)
 def partition_of(name: str, partitions: int) -> int:
-    """Return the partition in which the namespace or tenant called `name` lives.
+    """Return the partition of the namespace or tenant called `name`.
 
     The hash is named `HASH_NAME` in the log's header record: the first four bytes of SHA-256, big-endian.
 
@@ -157,24 +157,24 @@ def partition_of(name: str, partitions: int) -> int:
 
 
 def handle_of_key(actor: str, method: str, aggregate: str, key: str) -> bytes:
-    """Return the handle that a client's `Idempotency-Key` stands for: the same on every node.
+    """Return the handle for a client's `Idempotency-Key`, the same on every node.
 
-    A handle is what an operation is called to whoever asked for it.
+    A handle is the name of an operation as told to whoever requested it.
     """
     return _hashed(*(part.encode("utf-8", "surrogatepass") for part in (actor, method, aggregate, key)))
 
 
 def operation_of(actor: str, handle: bytes) -> bytes:
-    """Return the operation id that `actor` means by `handle`.
+    """Return the id of the operation that `actor` means by `handle`.
 
-    To others the same handle means another operation, that there is not, and nobody can find a handle by which they
-    would mean a certain one: so what became of an operation is told to its actor only, and no record says who that is.
+    For another actor the same handle leads to another id, which does not exist; and nobody can find a handle that leads
+    to a given id. So only its actor can learn an operation's outcome, without a record saying who that is.
     """
     return _hashed(actor.encode("utf-8", "surrogatepass"), handle)
 
 
 def _hashed(*parts: bytes) -> bytes:
-    """Return 16 bytes of a hash over the parts, which are counted, so that no two rows of them run together."""
+    """Return 16 bytes of a hash over the parts, each with its length, so that no two lists of parts are confused."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(4, "big"))

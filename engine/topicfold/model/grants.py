@@ -1,6 +1,6 @@
-"""Grants as they change: which roles may be named, and the updates that give a role its actions or take them.
+"""Changing grants: which roles may be named, and the updates that grant actions to a role or revoke them.
 
-A tenant, a namespace and a topic each keep their own. What an action allows is in `permissions`.
+Each tenant, namespace and topic has its own grants. `permissions` says what an action allows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from topicfold.model.records import NO_GRANTS, Grants, Record, UnreadableRecord
 from topicfold.model.updates import Refuse, Stored, Updater
 
 MAX_ROLES = 256
-"""With grants on one tenant, namespace or topic."""
+"""The most roles with grants on one tenant, namespace or topic."""
 MAX_ROLE_LENGTH = 128
 
 
@@ -35,10 +35,10 @@ def check_role(role: str) -> str:
 
 
 def actions_in(body: Any) -> tuple[str, ...]:
-    """Return the actions that a JSON list names, sorted and each once.
+    """Return the actions in a JSON list, sorted and without repetitions.
 
     Raises:
-        InvalidRequest: it is no list, names none, or one that does not exist; carries each that does not.
+        InvalidRequest: it is not a list, is empty, or names unknown actions; carries each of these.
     """
     known = ", ".join(sorted(ACTIONS))
     if not isinstance(body, list) or not body:
@@ -58,10 +58,10 @@ def actions_in(body: Any) -> tuple[str, ...]:
 
 
 def grants_in(given: Any) -> Grants:
-    """Return the grants that a JSON object says: lists of actions by role; null says none.
+    """Return the grants in a JSON object, lists of actions by role; none for null.
 
     Raises:
-        InvalidRequest: it is no such object, or has too many roles.
+        InvalidRequest: it is not such an object, or has too many roles.
     """
     if given is None:
         return NO_GRANTS
@@ -73,7 +73,7 @@ def grants_in(given: Any) -> Grants:
 
 
 def grant(role: str, actions: Iterable[str], missing: Refuse) -> Updater:
-    """Return the update that lets `role` do just these actions, and nothing else that it was granted here before."""
+    """Return the update that grants exactly these actions to `role`, replacing what it was granted here before."""
     granted = tuple(actions)
 
     def change(old: Grants) -> Grants | Refuse:
@@ -85,7 +85,7 @@ def grant(role: str, actions: Iterable[str], missing: Refuse) -> Updater:
 
 
 def revoke(role: str, missing: Refuse) -> Updater:
-    """Return the update that takes away all that `role` was granted here; it is no error if that is nothing."""
+    """Return the update that revokes everything that `role` was granted here, if anything."""
     return _change_grants(lambda old: _without(old, role), missing)
 
 

@@ -1,7 +1,7 @@
 """Steps in Kafka: updates that note in a topic's record what is left to do there, and that it is done.
 
-A record says first what shall be, then Kafka is changed, then the note is taken off. So whoever finds a note, after
-whatever crash, can do what it says once more.
+First the record notes the step, then Kafka is changed, then the note is removed. So whoever finds a note, after any
+crash, can take that step again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from topicfold.model.updates import Postponed, Refuse, Stored, Updater
 
 
 class LookAgain(Postponed):
-    """The record is not the one that was looked at when Kafka was asked about its topic; nothing is changed."""
+    """The record has changed since Kafka was asked about its topic, so nothing was changed."""
 
 
 def create(name: str, record: TopicRecord, refusal: Refuse | None) -> Updater:
-    """Return the update that makes a topic, refused with `refusal` where nothing else is against it."""
+    """Return the update that creates a topic; with a `refusal` it is refused, by that if nothing else forbids it."""
     make = updates.create(record, f"topic {name}")
 
     def update(old: Stored) -> Record | Refuse | None:
@@ -30,10 +30,10 @@ def create(name: str, record: TopicRecord, refusal: Refuse | None) -> Updater:
 
 
 def grow(name: str, partitions: int, seen: TopicRecord | None, refusal: Refuse | None, *, needs_kafka: bool) -> Updater:
-    """Return the update that raises a topic's partitions, in Kafka too where `needs_kafka`.
+    """Return the update that raises a topic's number of partitions, in Kafka too if `needs_kafka`.
 
-    `refusal` is given where nothing else is against it. The update raises `LookAgain` where the record stands for
-    another Kafka topic than `seen` did.
+    With a `refusal` it is refused, by that if nothing else forbids it. The update raises `LookAgain` if the record
+    stands for another Kafka topic than `seen` did.
     """
     raised = updates.grow_partitions(name, partitions)
 
@@ -52,11 +52,11 @@ def grow(name: str, partitions: int, seen: TopicRecord | None, refusal: Refuse |
 
 
 def end(name: str, seen: TopicRecord | None, kafka_id: str | None, *, is_partitioned: bool | None) -> Updater:
-    """Return the update that ends a topic: by a note of the Kafka topic to delete, "" for none that was there.
+    """Return the update that ends a topic, by noting the id of the Kafka topic to delete ("" if there was none).
 
-    At once where no Kafka topic comes and goes with it (`kafka_id` None). The update raises `LookAgain` where the
-    record stands for another Kafka topic than `seen` did, or its Kafka topic is just being made. One that `seen`, too,
-    waited for, Kafka has refused to make.
+    If the topic is not tied to a Kafka topic (`kafka_id` is None), it ends at once. The update raises `LookAgain` if
+    the record stands for another Kafka topic than `seen` did, or if its Kafka topic is just being created, unless
+    `seen` was waiting for the same: then Kafka has refused to create it.
     """
     ended = updates.delete_topic(name, is_partitioned=is_partitioned)
 
@@ -75,13 +75,13 @@ def end(name: str, seen: TopicRecord | None, kafka_id: str | None, *, is_partiti
 
 
 def end_of(name: str, record: TopicRecord, kafka_id: str) -> Updater:
-    """Return the update that corrects which Kafka topic goes with the end that `record` notes."""
+    """Return the update that corrects which Kafka topic is deleted by the end that `record` notes."""
     ending = Pending(Step.END, kafka_id)
     return updates.of_topic(name, lambda old: replace(old, pending=ending) if old.pending == record.pending else old)
 
 
 def done(name: str, record: TopicRecord) -> Updater:
-    """Return the update that notes that what `record` waits for is done; one that says something else stays."""
+    """Return the update that completes the step that `record` waits for; another step's note is left alone."""
 
     def change(old: TopicRecord) -> Record | None:
         if not _waits_alike(old, record):
@@ -92,9 +92,9 @@ def done(name: str, record: TopicRecord) -> Updater:
 
 
 def is_only_made(old: Record | None, new: Record | None) -> bool:
-    """Return whether nothing differs but that `old` notes a Kafka topic to be made.
+    """Return whether the only difference is that `old` notes a Kafka topic to be created.
 
-    Nobody is shown that note, so taking it off is no change of what an ETag stands for.
+    Nobody is shown that note, so removing it does not change what the ETag stands for.
     """
     if not isinstance(old, TopicRecord) or old.pending is None or old.pending.step is not Step.MAKE:
         return False
@@ -104,7 +104,7 @@ def is_only_made(old: Record | None, new: Record | None) -> bool:
 def follow_partitions(name: str, partitions: int) -> Updater:
     """Return the update that gives a topic as many partitions as its Kafka topic has, if that is more.
 
-    A plain topic whose Kafka topic has several becomes a partitioned one.
+    A topic that is not partitioned becomes so if its Kafka topic has several partitions.
     """
 
     def change(old: TopicRecord) -> Record:
@@ -114,7 +114,7 @@ def follow_partitions(name: str, partitions: int) -> Updater:
 
 
 def _waits_alike(record: TopicRecord, seen: TopicRecord | None) -> bool:
-    """Return whether `record` waits for the same as `seen` did."""
+    """Return whether `record` waits for the same step as `seen` did."""
     return seen is not None and (record.pending, record.partitions, record.kafka_name) == (
         seen.pending,
         seen.partitions,

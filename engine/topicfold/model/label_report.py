@@ -1,6 +1,6 @@
-"""What labels are used for: how many topics bear each key, who owns how much, and which values were probably misspelt.
+"""How labels are used: how many topics have each key, who owns how many, and which words were probably misspelt.
 
-Pure sums over counts, whoever counted: a snapshot's columns or a list of topics.
+The report is computed from counts alone, whether they come from a snapshot's columns or a list of topics.
 
     >>> counts = count_labels([("a/b", {"team": "pay"}), ("a/b", {"team": "pay", "tier": "gold"}), ("a/c", {})])
     >>> report = label_report(counts, None)
@@ -23,17 +23,17 @@ from topicfold.model.near_miss import near_words
 OWNER_KEYS = ("team", "owner")
 """Keys that say who owns a topic, if nobody says which one does."""
 TIMES_RARER = 10
-"""A word that so many times as many topics spell otherwise is probably misspelt."""
+"""A word is probably misspelt if at least this many times as many topics spell it differently."""
 MAX_TYPOS = 100
 LIKENESS = 0.8
-"""What two words must have in common unless they are of the same letters, of 1."""
+"""How similar, from 0 to 1, two words must be unless they consist of the same letters."""
 _MAX_RARE, _MAX_COMMON = 1_000, 1_000
 _DIGITS = re.compile("[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class LabelCounts:
-    """How many topics there are in each namespace, and how many of them bear a (namespace, key, value)."""
+    """How many topics each namespace has, and how many topics have each (namespace, key, value)."""
 
     topics: Mapping[str, int]
     bearing: Mapping[tuple[str, str, str], int]
@@ -41,7 +41,7 @@ class LabelCounts:
 
 @dataclass(frozen=True, slots=True)
 class KeyUse:
-    """How many topics bear a key, what share of all that is, and with how many different values."""
+    """How many topics have a key, what share of all topics that is, and how many distinct values they have."""
 
     key: str
     topics: int
@@ -51,7 +51,7 @@ class KeyUse:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """How many topics bear a value of the key that was asked about, by namespace; `value` None: that do not bear it."""
+    """How many topics have a value of the chosen key, in total and by namespace; `value` None: without that key."""
 
     value: str | None
     topics: int
@@ -60,7 +60,7 @@ class Owned:
 
 @dataclass(frozen=True, slots=True)
 class Typo:
-    """A key, or a value of a key, that few topics bear; `meant` is what it looks like, which many do."""
+    """A key, or a value of a key, that few topics have; `meant` is a similar one that many topics have."""
 
     key: str
     value: str | None
@@ -71,8 +71,8 @@ class Typo:
 
 @dataclass(frozen=True, slots=True)
 class LabelReport:
-    """`by` is the key that says who owns a topic, "" where no topic has a label. All lists begin with the most topics,
-    `typos` with what looks most like one.
+    """The report. `by` is the key that names a topic's owner, "" if no topic has a label. All lists begin with the most
+    topics, except `typos`, which begins with the most likely one.
     """
 
     topics: int
@@ -94,11 +94,11 @@ def count_labels(topics: Iterable[tuple[str, Mapping[str, str]]]) -> LabelCounts
 
 
 def label_report(counts: LabelCounts, by: str | None) -> LabelReport:
-    """Return the report over `counts`, who owns topics being said by the key `by`.
+    """Return the report over `counts`; the key `by` names a topic's owner.
 
-    Without it by the one of `OWNER_KEYS` that most topics bear, or else by the key that most do.
+    If it is None, that is the most common of `OWNER_KEYS`, or else the most common key.
 
-    Cost: O(different labels), and for each word that may be misspelt about a millisecond.
+    Cost: O(distinct labels), plus about a millisecond for each word that may be misspelt.
     """
     total = sum(counts.topics.values())
     values: dict[str, Counter[str]] = {}
@@ -121,7 +121,7 @@ def label_report(counts: LabelCounts, by: str | None) -> LabelReport:
 
 
 def share_text(share: float) -> str:
-    """Return a share as people write it; one that is neither nothing nor all never looks like it.
+    """Return a share as people write it; only nothing is shown as 0%, and only everything as 100%.
 
     >>> share_text(0.5), share_text(0.005), share_text(0.997), share_text(0), share_text(1)
     ('50%', '<1%', '>99%', '0%', '100%')
@@ -132,7 +132,7 @@ def share_text(share: float) -> str:
 
 
 def _owners(counts: LabelCounts, by: str) -> Iterator[Owned]:
-    """Yield who owns how much, those without the key last."""
+    """Yield the owners with their topics; topics without the key come last."""
     owned: dict[str, dict[str, int]] = {}
     without = dict(counts.topics)
     for (namespace, key, value), number in counts.bearing.items():
@@ -155,7 +155,7 @@ def _typos(keys: Mapping[str, int], values: Mapping[str, Mapping[str, int]]) -> 
 
 
 def _misspelt(topics: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Yield words that look like one that is far more common, with that."""
+    """Yield words that look like a far more common one, with that one."""
     by_number = [word for word, _ in _sorted(topics)]
     for word in by_number[:0:-1][:_MAX_RARE]:
         common = [each for each in by_number[:_MAX_COMMON] if topics[each] >= TIMES_RARER * topics[word]]
@@ -165,7 +165,7 @@ def _misspelt(topics: Mapping[str, int]) -> Iterator[tuple[str, str]]:
 
 
 def _is_likely(word: str, meant: str) -> bool:
-    """Return whether a word is likely to be a slip of the other. `eu-1` and `eu-2` are just two words.
+    """Return whether `word` is likely to be a misspelling of `meant`. `eu-1` and `eu-2` are just two words.
 
     >>> [_is_likely(*each) for each in (("taem", "team"), ("Pay", "pay"), ("east", "west"), ("eu-1", "eu-2"))]
     [True, True, False, False]

@@ -1,7 +1,7 @@
-"""Labels: short key-value pairs of a topic, and the rules they must keep.
+"""Labels: short key-value pairs of a topic, and the rules for them.
 
-Keys are Kubernetes' qualified names, values any printable text. Rules are applied before an event is written,
-never when it is folded: an event that is in the log stays readable whatever the settings become.
+Keys are Kubernetes' qualified names, values any printable text. Rules are applied before an event is written, never
+when it is folded: an event in the log stays readable, however the settings change.
 
 Source: Kubernetes `validation.IsQualifiedName`; PIP-451 (`allowedCustomLabelKeys`, `maxCustomLabelValueLength`).
 """
@@ -21,18 +21,18 @@ MAX_VALUE_BYTES = 512
 MAX_KEY_NAME_LENGTH = 63
 MAX_KEY_PREFIX_LENGTH = 253
 MAX_VIOLATIONS = 100
-"""Told in one answer; a request may hold tens of thousands, and each be as long as all keys that are allowed."""
+"""The most violations in one answer: a request may have tens of thousands, and each may list all allowed keys."""
 
 WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-"""What Kubernetes takes for the name of a key, and for a value."""
+"""What Kubernetes accepts as the name of a key, and as a value."""
 _KEY_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 @dataclass(frozen=True, slots=True)
 class LabelRules:
-    """What labels a writer may set.
+    """Which labels may be set.
 
-    `allowed_keys` None allows any key. `max_value_length` counts code points; `max_labels` those of one topic.
+    `allowed_keys` None allows any key. `max_value_length` is in code points; `max_labels` is per topic.
     """
 
     allowed_keys: frozenset[str] | None = None
@@ -41,11 +41,10 @@ class LabelRules:
 
 
 def check_labels(labels: Mapping[str, str], rules: LabelRules) -> None:
-    """Return if every label of a request keeps the rules.
+    """Check that every label of a request follows the rules.
 
     Raises:
-        InvalidLabels: carries all violations, not only the first; of very many the first `MAX_VIOLATIONS`, and that
-            there are too many labels.
+        InvalidLabels: carries all violations, up to `MAX_VIOLATIONS`, and one more if there are too many labels.
     """
     violations = [*islice(_violations(labels, rules), MAX_VIOLATIONS)]
     if len(labels) > rules.max_labels:
@@ -55,31 +54,31 @@ def check_labels(labels: Mapping[str, str], rules: LabelRules) -> None:
 
 
 def too_many(count: int, rules: LabelRules) -> str:
-    """Return the sentence that says so."""
+    """Return the sentence that `count` labels are too many."""
     return f"{count} labels, at most {rules.max_labels} are allowed on a topic"
 
 
 def too_many_together(name: str, old: Iterable[str], new: Iterable[str], rules: LabelRules) -> str:
-    """Return the sentence that topic `name`, which has labels of the keys `old`, cannot have `new` too, "" if it can.
+    """Return why topic `name`, with labels of the keys `old`, cannot have those of `new` too; "" if it can.
 
-    One that has too many may have others in their place: rules may have changed since.
+    A topic that has too many already, because rules have changed since, may keep that number.
     """
     before = set(old)
     return too_many_after(name, len(before), len(before.union(new)), rules)
 
 
 def too_many_after(name: str, before: int, after: int, rules: LabelRules) -> str:
-    """Return the same of topic `name` whose labels become `after` where there were `before`."""
+    """Return the same, given the number of labels of topic `name` `before` and `after` the change."""
     is_refused = after > rules.max_labels and after > before
     return f"topic {name} would have {too_many(after, rules)}" if is_refused else ""
 
 
 def parse_pairs(texts: Sequence[str], what: str) -> dict[str, str]:
-    """Return the labels of a query parameter or option, given once or several times.
+    """Return the labels in a query parameter or option, which may be given several times.
 
-    Given once: pairs `key:value` or `key=value` separated by commas, blanks around keys and values passed over; a
-    backslash takes `,` `:` `=` `\\` and a blank literally.
-    Given several times: each text is one pair, its value taken as it stands, commas, colons and all.
+    Given once, it has pairs `key:value` or `key=value`, separated by commas. Blanks around keys and values are ignored;
+    a backslash makes the `,` `:` `=` `\\` or blank after it literal.
+    Given several times, each text is one pair, and its value is taken literally, with commas, colons and blanks.
 
     >>> parse_pairs(["team:pay,tier=gold"], "custom-labels")
     {'team': 'pay', 'tier': 'gold'}
@@ -87,7 +86,7 @@ def parse_pairs(texts: Sequence[str], what: str) -> dict[str, str]:
     {'note': 'a,b', 'team': 'pay'}
 
     Raises:
-        InvalidRequest: names the pair that is none, or a key that is given two values.
+        InvalidRequest: a text is not a pair, or a key is given two values; names it.
     """
     pairs = [_pair(text, what) for text in texts] if len(texts) > 1 else [*_split(texts[0], what)] if texts else []
     labels: dict[str, str] = {}
@@ -98,7 +97,7 @@ def parse_pairs(texts: Sequence[str], what: str) -> dict[str, str]:
 
 
 def _pair(text: str, what: str) -> tuple[str, str]:
-    """Return the pair parted by the first `:` or `=`; no key holds either."""
+    """Return the pair, split at the first `:` or `=`, which no key contains."""
     match = re.match(r"([^:=]+)[:=](.*)", text, re.DOTALL)
     if not match:
         raise InvalidRequest(
@@ -111,7 +110,7 @@ def _pair(text: str, what: str) -> tuple[str, str]:
 
 
 def _split(text: str, what: str) -> Iterable[tuple[str, str]]:
-    """Yield the pairs of a comma-parted text with backslash escapes."""
+    """Yield the pairs of a comma-separated text with backslash escapes."""
     if not text.strip():
         return
     for piece in re.findall(r",((?:\\.|[^,\\]|\\\Z)*)", "," + text, re.DOTALL):
@@ -120,7 +119,7 @@ def _split(text: str, what: str) -> Iterable[tuple[str, str]]:
 
 
 def _literal(text: str) -> str:
-    """Return the value that a text means: without blanks around it, each character after a backslash as it stands."""
+    """Return a text's value: without blanks around it, and with each escaped character taken literally."""
     bare = text.strip()
     is_last_escaped = (len(bare) - len(bare.rstrip("\\"))) % 2
     kept = text.lstrip()[: len(bare) + is_last_escaped]
@@ -128,7 +127,7 @@ def _literal(text: str) -> str:
 
 
 def broken_key_rule(key: str) -> str | None:
-    """Return the rule that `key` breaks as a sentence, None for a key that may be set and asked for."""
+    """Return the rule that `key` breaks as a sentence, None for a valid key."""
     prefix, slash, name = key.rpartition("/")
     if not WORD.fullmatch(name) or len(name) > MAX_KEY_NAME_LENGTH:
         return (

@@ -1,4 +1,4 @@
-"""JSON Merge Patch: what a document becomes by a patch, and the patch that makes one of another. Of any JSON values.
+"""JSON Merge Patch, for any JSON values: applies a patch to a document, and computes the patch between two documents.
 
 Source: RFC 7396.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Return what `target` becomes by `patch`: objects merge, a null removes a member, anything else replaces.
+    """Return `target` after applying `patch`: objects merge, a null removes a member, anything else replaces.
 
     >>> merge_patch({"team": "pay", "tier": "gold"}, {"tier": None, "env": "prod"})
     {'team': 'pay', 'env': 'prod'}
@@ -29,7 +29,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def patch_between(old: Any, new: Any) -> Any:
-    """Return the patch that makes `new` of `old`; no patch makes an object with a null in it.
+    """Return the patch that turns `old` into `new`, which must not contain nulls: no patch can produce them.
 
     >>> patch_between({"team": "pay", "tier": "gold"}, {"team": "pay", "env": "prod"})
     {'tier': None, 'env': 'prod'}

@@ -1,7 +1,7 @@
-"""Names of tenants, namespaces and topics, and the Kafka topic a name stands for.
+"""Names of tenants, namespaces and topics, and the Kafka topic that a name stands for.
 
-Text from outside becomes a name here, once, at the edge (`parse_topic`, `parse_namespace`, `check_tenant`).
-Names read back from the log are only taken apart (`split_topic`): rules may grow stricter, the log does not.
+Text from outside is parsed here, once, at the edge (`parse_topic`, `parse_namespace`, `check_tenant`). Names from the
+log are only split (`split_topic`), not checked: rules may become stricter, but the log stays as it is.
 
 Source: Pulsar's TopicName and NamespaceName; Kafka's legal topic names (`Topic.validate`).
 """
@@ -24,9 +24,9 @@ PERSISTENT = "persistent"
 NON_PERSISTENT = "non-persistent"
 DOMAINS = (PERSISTENT, NON_PERSISTENT)
 EVENTS_TOPIC = "__change_events"
-"""Where Pulsar keeps policies, and so what the log on Kafka is called unless it is told otherwise."""
+"""The topic where Pulsar keeps policies, and the default name of the log on Kafka."""
 NAMING_IT = "give the Kafka topic's name as kafkaName in a file for 'topicfold policies apply'."
-"""The end of a hint where a topic's own name is none for Kafka."""
+"""The end of a hint for a topic whose own name is not possible in Kafka."""
 
 _PART = re.compile(r"[-=:.\w]+", re.ASCII)
 _KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
@@ -35,7 +35,7 @@ _PARTITION_MARK = "-partition-"
 _POLICY_EVENTS = re.compile(rf"{EVENTS_TOPIC}(-partition-[0-9]+)?")
 _TRANSACTION_MARK = "transaction_"
 SYSTEM_MARKS = (EVENTS_TOPIC, _TRANSACTION_MARK)
-"""Texts of which one stands in the name of every topic that is Pulsar's own."""
+"""Every topic of Pulsar's own has one of these texts in its name."""
 _TRANSACTION_TOPIC = re.compile(
     r"transaction_coordinator_assign(-partition-[0-9]+)?|__transaction_log_.*|.*__transaction_pending_ack"
 )
@@ -44,8 +44,8 @@ _HEARTBEAT_NAMESPACE = re.compile(r"pulsar/[^:/]+:[0-9]+")
 _PARTITION_SUFFIX = re.compile(r"-partition-(0|[1-9][0-9]*)$")
 _BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 STEERING = f"\x7f-\x9f\u2028\u2029{_BIDI}"
-"""Characters that steer a terminal, or turn text around on it, in a set of a regular expression; ASCII's below a space
-are not among them.
+"""Characters that control a terminal or the direction of text on it, for use in a character class of a regular
+expression. ASCII's control characters below the space are not among them.
 
 Source: Unicode's Bidi_Control, UAX #9, and its line and paragraph separators.
 """
@@ -53,12 +53,12 @@ _STEERING_CHARACTER = re.compile(f"[{STEERING}]")
 
 
 def steers(text: str) -> bool:
-    """Return whether any of `STEERING` is in `text`."""
+    """Return whether `text` contains any of `STEERING`."""
     return _STEERING_CHARACTER.search(text) is not None
 
 
 def escape_steering(text: str) -> str:
-    """Return `text` with those of `STEERING` as JSON and YAML escape them within double quotes.
+    """Return `text` with the characters of `STEERING` escaped as in double quotes of JSON and YAML.
 
     >>> escape_steering('"a\u202eb"')
     '"a\\\\u202eb"'
@@ -85,9 +85,9 @@ class TopicName(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name inside its namespace: the local part, behind its domain if that is not `persistent`.
+        """The name inside its namespace: the local part, with the domain before it unless that is `persistent`.
 
-        A local part holds no slash, so the two forms never meet.
+        A local part contains no slash, so the two forms cannot be confused.
         """
         return self.local if self.domain == PERSISTENT else f"{self.domain}://{self.local}"
 
@@ -96,13 +96,13 @@ class TopicName(NamedTuple):
 
 
 def topic_of_key(namespace: str, key: str) -> str:
-    """Return the full name of the topic that is called `key` inside `namespace` (see `TopicName.key`)."""
+    """Return the full name of the topic with this `key` in `namespace` (see `TopicName.key`)."""
     domain, separator, local = key.partition("://")
     return f"{domain}://{namespace}/{local}" if separator else f"{PERSISTENT}://{namespace}/{key}"
 
 
 def local_of_key(key: str) -> str:
-    """Return the local part of the name of the topic that is called `key` inside its namespace.
+    """Return the local name of the topic with this `key` in its namespace.
 
     >>> local_of_key("orders"), local_of_key("non-persistent://orders")
     ('orders', 'orders')
@@ -159,13 +159,13 @@ def parse_namespace(text: str) -> str:
 
 
 def _likely_namespace(text: str) -> str:
-    """Return a namespace that may be meant by what is none."""
+    """Return a namespace that an invalid text may mean."""
     is_name = text != DEFAULT_TENANT and len(text) <= MAX_PART_LENGTH and _PART.fullmatch(text)
     return f"{DEFAULT_TENANT}/{text}" if is_name else DEFAULT_NAMESPACE
 
 
 def argument(name: str) -> str:
-    """Return a name as the last word of a command for a shell; none that begins like an option is taken for one.
+    """Return a name as the last argument of a shell command, quoted, and protected from being taken for an option.
 
     >>> argument("acme/pay"), argument("-x"), argument("a b")
     ('acme/pay', '-- -x', "'a b'")
@@ -192,7 +192,7 @@ def check_cluster(text: str) -> str:
 
 
 def check_local(text: str) -> str:
-    """Return `text` if it may be the last part of a topic's name, after exactly one percent-decoding.
+    """Return `text`, percent-decoded exactly once, if it may be the last part of a topic's name.
 
     Raises:
         InvalidName: says which rule it breaks.
@@ -214,12 +214,12 @@ def partition_base(local: str) -> str | None:
 
 
 def holds_partition_mark(local: str) -> bool:
-    """Return whether `-partition-` stands in a local name; Pulsar allows no partitioned topic such a name."""
+    """Return whether a local name contains `-partition-`, which Pulsar does not allow for partitioned topics."""
     return _PARTITION_MARK in local
 
 
 def is_transaction_topic(local: str) -> bool:
-    """Return whether a topic of that local name is one of the inside of Pulsar's transactions; it is never listed.
+    """Return whether the topic with that local name is internal to Pulsar's transactions; it is never listed.
 
     >>> is_transaction_topic("orders-billing__transaction_pending_ack")
     True
@@ -228,7 +228,7 @@ def is_transaction_topic(local: str) -> bool:
 
 
 def is_system_topic(local: str) -> bool:
-    """Return whether a topic of that local name is Pulsar's own and nobody's data.
+    """Return whether the topic with that local name is one of Pulsar's own, without users' data.
 
     >>> [is_system_topic(local) for local in ("__change_events-partition-1", "__transaction_log_0", "__orders")]
     [True, True, False]
@@ -241,7 +241,7 @@ def is_system_topic(local: str) -> bool:
 
 
 def is_heartbeat_namespace(namespace: str) -> bool:
-    """Return whether `namespace` is one where a broker tries itself out; its topics have no policies of their own.
+    """Return whether `namespace` is one of a broker's heartbeats; its topics have no policies of their own.
 
     >>> is_heartbeat_namespace("pulsar/broker-1:8080")
     True
@@ -252,7 +252,7 @@ def is_heartbeat_namespace(namespace: str) -> bool:
 
 
 def recorded_topic(full: str) -> TopicName:
-    """Return the parts of a topic's full name as the log has it; no rule is looked at.
+    """Return the parts of a topic's full name from the log, without checking any rule.
 
     >>> recorded_topic("persistent://acme/pay/orders").namespace
     'acme/pay'
@@ -262,9 +262,9 @@ def recorded_topic(full: str) -> TopicName:
 
 
 def split_topic(full: str) -> tuple[str, str] | None:
-    """Return (namespace, key) of a topic's full name as the log has it, or None where it is not one.
+    """Return (namespace, key) of a topic's full name from the log, or None if it is not one.
 
-    Only the shape is looked at; this rule is frozen, for verdicts depend on it.
+    Only the shape is checked. This rule is frozen, because verdicts depend on it.
     """
     domain, separator, path = full.partition("://")
     parts = path.split("/")
@@ -275,20 +275,20 @@ def split_topic(full: str) -> tuple[str, str] | None:
 
 
 def is_namespace_shape(full: str) -> bool:
-    """Return whether `full` has the shape `tenant/namespace`; frozen, for verdicts depend on it."""
+    """Return whether `full` has the shape `tenant/namespace`. Frozen, because verdicts depend on it."""
     tenant, separator, rest = full.partition("/")
     return bool(tenant and separator and rest and "/" not in rest)
 
 
 def kafka_name(name: TopicName) -> str:
-    """Return the Kafka topic that a persistent topic stands for where its record names no other.
+    """Return the Kafka topic that a persistent topic stands for, unless its record names another.
 
-    `topic` for `public/default`, else `tenant..namespace..topic`; two persistent names never share a Kafka topic,
-    because only a name that `topic_of_kafka_name` gives back is accepted. Kafka itself may still refuse it
-    (`is_kafka_name`): such a topic can bear labels all the same.
+    It is `topic` in `public/default`, otherwise `tenant..namespace..topic`. Two persistent names never share a Kafka
+    topic, because only a name that `topic_of_kafka_name` returns again is accepted. Kafka itself may still refuse it
+    (`is_kafka_name`); such a topic can have labels all the same.
 
     Raises:
-        InvalidName: the name needs an explicit Kafka name, or is too long for one.
+        InvalidName: the topic needs an explicit Kafka name, or its name is too long for Kafka.
     """
     in_default = name.namespace == DEFAULT_NAMESPACE
     text = name.local if in_default else f"{name.tenant}..{name.namespace_part}..{name.local}"
@@ -309,7 +309,7 @@ def kafka_name(name: TopicName) -> str:
 
 
 def topic_of_kafka_name(text: str) -> TopicName | None:
-    """Return the topic that a Kafka topic called `text` is by default, or None where that cannot be said.
+    """Return the topic that a Kafka topic called `text` belongs to by default, or None if its name does not tell.
 
     >>> str(topic_of_kafka_name("acme..pay..orders"))
     'persistent://acme/pay/orders'
@@ -325,7 +325,7 @@ def topic_of_kafka_name(text: str) -> TopicName | None:
 
 
 def is_kafka_name(text: str) -> bool:
-    """Return whether Kafka itself would take `text` as a topic's name."""
+    """Return whether Kafka itself accepts `text` as a topic's name."""
     return bool(_KAFKA_NAME.fullmatch(text)) and len(text) <= MAX_KAFKA_NAME_LENGTH and text not in (".", "..")
 
 
@@ -362,6 +362,6 @@ def _local_violation(text: str) -> str | None:
 
 
 def _shown(text: str, limit: int = 80) -> str:
-    """Return `text` quoted, escaped and cut for a message."""
+    """Return `text` quoted, escaped and shortened for a message."""
     shown = ascii(text) if any(not c.isprintable() for c in text) else repr(text)
     return shown if len(shown) <= limit else shown[:limit] + "…"

@@ -1,8 +1,8 @@
-"""Explains a selector to whoever wrote it: how many topics each requirement leaves, and what was probably misspelt.
+"""Explains a selector to whoever wrote it: how many topics fulfil each requirement, and what was probably misspelt.
 
-A key or value that no topic bears is no error, and finds nothing or, behind `!=` and `notin`, everything. Looks at
-words only; whose they are, of one namespace or several, and how often they are borne, is the caller's to say. So is
-when they are compared: 20,000 of them take 20 ms.
+A key or value that no topic has is not an error; it finds nothing or, after `!=` and `notin`, everything. This module
+only compares words. The caller supplies them, from one namespace or several, and the counts; and decides when they are
+compared, which takes 20 ms for 20,000 words.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from topicfold.model.selector import (
 
 MAX_NEAR = 3
 MAX_SUGGESTED = 5
-"""Misses of one selector that are told what is near; a 6th is told as a miss only."""
+"""How many misses of one selector get suggestions; further ones are only reported."""
 MAX_COMPARED = 20_000
-"""Words that a miss is compared with; of more, those beyond are never suggested."""
+"""How many words a miss is compared with; words beyond that are never suggested."""
 
 _SHORT_LIST = 20
 _COMPARED_LENGTH = 24
@@ -40,7 +40,7 @@ _COMPARED_LENGTH = 24
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """A key, or a value of a key, that a selector names and no topic bears. `near` is what is, most similar first."""
+    """A key, or a value of a key, that a selector names but no topic has. `near`: existing ones, most similar first."""
 
     key: str
     value: str | None
@@ -48,7 +48,7 @@ class NearMiss:
 
     @property
     def word(self) -> str:
-        """What was probably misspelt."""
+        """The word that was probably misspelt."""
         return self.key if self.value is None else self.value
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class NearMiss:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A requirement, how many topics fulfil it by itself, and what in it no topic bears."""
+    """A requirement, how many topics fulfil it by itself, and the keys and values in it that no topic has."""
 
     requirement: Requirement
     topics: int
@@ -66,7 +66,7 @@ class Explained:
 
     @property
     def takes_topics_without_key(self) -> bool:
-        """Whether it also holds for topics that do not have its key, which surprises many."""
+        """Whether it is also fulfilled by topics without its key, which surprises many."""
         return isinstance(self.requirement, Negative)
 
 
@@ -75,10 +75,10 @@ def explain(
     lacking: Callable[[Requirement], Collection[str | None]],
     fulfilling: Callable[[Requirement], int],
 ) -> tuple[Explained, ...]:
-    """Return what each requirement of `selector` comes to; nothing is near to what is missed yet.
+    """Return an explanation of each requirement of `selector`, without suggestions yet (see `with_near`).
 
-    `lacking` says which of the values that a requirement names no topic bears its key with, and None beside them
-    where none bears the key; `fulfilling` how many topics fulfil it by itself.
+    `lacking` returns which of a requirement's values no topic has for its key, and None among them if no topic has the
+    key; `fulfilling` returns how many topics fulfil the requirement by itself.
 
     >>> misspelt = Selector((Exists("teir"), Equals("tier", "glod")))
     >>> parts = explain(misspelt, lambda each: [None] if each.key == "teir" else ["glod"], lambda each: 0)
@@ -99,12 +99,12 @@ def explain(
 
 
 def suggestible(parts: Sequence[Explained]) -> list[NearMiss]:
-    """Return the misses that are told what is near: the first ones."""
+    """Return the misses that get suggestions: the first `MAX_SUGGESTED`."""
     return list(islice((miss for part in parts for miss in part.misses), MAX_SUGGESTED))
 
 
 def with_near(parts: Sequence[Explained], near: Mapping[NearMiss, tuple[str, ...]]) -> tuple[Explained, ...]:
-    """Return `parts` with what is near to their misses."""
+    """Return `parts` with these suggestions for their misses."""
     return tuple(
         [
             replace(part, misses=tuple([replace(miss, near=near.get(miss, ())) for miss in part.misses]))
@@ -127,14 +127,15 @@ def named_values(requirement: Requirement) -> Collection[str]:
 
 
 def near_words(word: str, words: Iterable[str]) -> tuple[str, ...]:
-    """Return the `words` that look like `word`, whatever their case, most similar first."""
+    """Return the `words` that look like `word`, ignoring case, most similar first."""
     return most_similar(word, likely(word, words))
 
 
 def likely(word: str, words: Iterable[str]) -> list[str]:
     """Return a short list of the `words` that share most letters with `word` and differ least in length.
 
-    The same where some are looked at first, and what is left of them before the others. Cost: 1 µs a word.
+    It may be computed in steps: the result is the same for a part of the words first, and then for what is left of them
+    followed by the others. Cost: 1 µs a word.
     """
     letters = frozenset(_start(word))
 
@@ -147,7 +148,7 @@ def likely(word: str, words: Iterable[str]) -> list[str]:
 def most_similar(word: str, short_list: Iterable[str]) -> tuple[str, ...]:
     """Return those of a short list that look like `word`, most similar first.
 
-    Python's own comparison takes up to milliseconds a pair of long words, so it sees the starts of a short list only.
+    Python's own comparison takes up to milliseconds for a pair of long words, so only their beginnings are compared.
     """
     by_start: dict[str, list[str]] = {}
     for each in short_list:

@@ -1,7 +1,8 @@
-"""Patterns of topics' local names: text, `*` for one segment, a last `**` for one or more.
+"""Patterns for topics' local names: text, `*` for one segment, `**` at the end for one or more.
 
-Segments are what a separator parts, leftmost first: `a___b` is `a`, `_b`. Nothing else is special, and there are no
-escapes. A name with an empty segment (`__change_events`) matches no pattern, so `**` never takes system topics in.
+A name is split into segments at each separator, from the left: `a___b` is `a`, `_b`. Nothing else is special, and there
+are no escapes. A name with an empty segment (`__change_events`) matches no pattern, so `**` never includes system
+topics.
 
 Source: RocketMQ #10559; NATS's subjects.
 """
@@ -24,10 +25,10 @@ REST = "**"
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What patterns have in common that differ in their literals only.
+    """What patterns that differ only in their literals have in common.
 
-    `count` of segments, a last `**` among them; `is_open`: there is one; `positions` of the literals, from 0.
-    `pick` takes what stands there out of a list of at least so many segments.
+    `count` is the number of segments, including a last `**`; `is_open` says whether there is one; `positions` are those
+    of the literals, from 0. `pick` returns the segments at these positions, from a list that is long enough.
     """
 
     count: int
@@ -42,9 +43,9 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A valid pattern. Make it with `parse_pattern`.
+    """A valid pattern, created by `parse_pattern`.
 
-    `literals` are what its shape picks out of its segments.
+    `literals` is what its shape picks from its segments.
     """
 
     segments: tuple[str, ...]
@@ -53,7 +54,7 @@ class Pattern:
     literals: Hashable = field(repr=False)
 
     def matches(self, name: str | None) -> bool:
-        """Return whether the local name `name` matches; the empty name and none at all match nothing.
+        """Return whether the local name `name` matches; an empty name and None never do.
 
         >>> [parse_pattern("pay__**").matches(name) for name in ("pay__refund__notify", "pay", "pay__")]
         [True, False, False]
@@ -69,7 +70,7 @@ class Pattern:
 
     @property
     def is_literal(self) -> bool:
-        """Whether it matches the one name that it spells."""
+        """Whether it has no wildcard, so that it matches only the name that it spells."""
         return len(self.shape.positions) == self.shape.count
 
     def __str__(self) -> str:
@@ -77,10 +78,10 @@ class Pattern:
 
 
 def parse_pattern(text: str | None, separator: str = SEPARATOR) -> Pattern:
-    """Return the pattern that `text` spells; None stands for a null in a request and is refused.
+    """Return the pattern in `text`; None stands for a null in a request, and is refused.
 
     Raises:
-        InvalidPattern: names the first segment that is wrong, and why.
+        InvalidPattern: names the first invalid segment, and says why.
     """
     if not text:
         raise _refusal(text, separator, None, "a pattern must not be empty")
@@ -114,7 +115,7 @@ def _violation(segment: str, is_last: bool) -> str | None:
 
 
 def _expression(text: str) -> str:
-    """Return the regular expression for what a shell takes `text` for: `*` stands for any characters.
+    """Return the regular expression for `text` read as a shell pattern, where `*` stands for any characters.
 
     >>> _expression("ord*")
     'ord.*'

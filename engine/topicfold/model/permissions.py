@@ -1,7 +1,7 @@
-"""What a caller may do, where, and what an operation asks for.
+"""What a caller may do, and where; and what an operation requires.
 
-A role is granted actions on a tenant, a namespace or a topic. A grant holds for all that lies below, and what is not
-granted is denied. Nothing here enters a verdict of the fold: permissions are looked at before the log.
+A role is granted actions on a tenant, a namespace or a topic. A grant applies to everything below, and what is not
+granted is denied. No verdict of the fold depends on this: permissions are checked before anything is logged.
 
 Source: Pulsar's `AuthAction`; CVE-2024-28098, where the right to produce let people change policies.
 """
@@ -14,7 +14,7 @@ from enum import Enum, IntEnum, StrEnum
 
 
 class Permission(StrEnum):
-    """What can be granted and has a meaning here; `ADMIN` is everything within its scope."""
+    """The actions that can be granted and mean something here; `ADMIN` is everything within its scope."""
 
     READ_POLICIES = "read-policies"
     UPDATE_POLICIES = "update-policies"
@@ -25,7 +25,7 @@ class Permission(StrEnum):
 
 
 class Scope(IntEnum):
-    """Where a right holds; the lower the number, the more lies below."""
+    """Where a right applies; the lower the number, the wider the scope."""
 
     TENANT = 1
     NAMESPACE = 2
@@ -33,12 +33,12 @@ class Scope(IntEnum):
 
 
 class Access(Enum):
-    """What an operation asks for that is about no tenant, namespace or topic."""
+    """What an operation requires if it is not about a tenant, namespace or topic."""
 
     PUBLIC = "public"
-    """Nothing, not even who asks."""
+    """Nothing, not even to know who asks."""
     ANYONE = "anyone"
-    """To know who asks; the answer holds only what that caller may see."""
+    """To know who asks; the answer only contains what that caller may see."""
     SUPERUSER = "superuser"
 
 
@@ -65,13 +65,13 @@ READ_TOPIC = Right(Permission.READ_POLICIES, Scope.TOPIC)
 UPDATE_TOPIC = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
 
 Need = Access | Right
-"""What an operation asks for."""
+"""What an operation requires."""
 
 PULSAR_ACTIONS = frozenset({"produce", "consume", "functions", "sources", "sinks", "packages"})
-"""Pulsar's own actions: they may be granted, and are kept for whoever enforces them."""
+"""Pulsar's own actions: they can be granted, and are stored for whoever enforces them."""
 
 ACTIONS = PULSAR_ACTIONS | frozenset(map(str, Permission))
-"""All that may be granted."""
+"""All actions that can be granted."""
 
 _IMPLIES_LISTING = ("produce", "consume")
 
@@ -79,7 +79,7 @@ _IMPLIES_LISTING = ("produce", "consume")
 def allows(actions: Collection[str], permission: Permission) -> bool:
     """Return whether somebody who was granted `actions` has `permission`.
 
-    To produce or consume one has to find the topic, so these let a role list; they never touch policies.
+    To produce or consume, one has to find the topic, so these imply listing; they never allow anything with policies.
 
     >>> [allows(("produce",), wanted) for wanted in (Permission.LIST_TOPICS, Permission.UPDATE_POLICIES)]
     [True, False]

@@ -1,4 +1,4 @@
-"""Queries: which topics of a namespace are meant, by labels, by wildcards and by a regular expression at once.
+"""Queries: select topics of a namespace by labels, wildcards and a regular expression at once.
 
 >>> from topicfold.model.selector_text import parse_selector
 >>> from topicfold.model.pattern import parse_pattern
@@ -22,10 +22,10 @@ EVERY_LABEL_MAP = Selector()
 
 @dataclass(frozen=True, slots=True)
 class TopicQuery:
-    """The topics whose labels `selector` selects, whose local name one of `patterns` matches, and `regex` too.
+    """Topics with labels that match `selector`, and a local name that matches one of `patterns`, and also `regex`.
 
-    No patterns and no expression restrict nothing. Pulsar's own topics are meant only `with_system_topics`: one rule
-    for findings, watches and listings, or their hashes never agree.
+    Without patterns, or without an expression, names are not restricted by them. Pulsar's own topics are only included
+    `with_system_topics`. This is one rule for finds, watches and listings, as otherwise their hashes would not agree.
 
     Source: Pulsar's issue #25191.
     """
@@ -36,11 +36,11 @@ class TopicQuery:
     with_system_topics: bool = False
 
     def matches(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Return whether the topic with the local name `name` and these labels is meant."""
+        """Return whether the topic with the local name `name` and these labels matches."""
         return self.selector.matches(labels) and self.matches_name(name)
 
     def matches_name(self, name: str) -> bool:
-        """Return whether a local name is that of a topic that may be meant, and patterns and expression match it."""
+        """Return whether a local name matches patterns and expression, and is not excluded as a system topic's."""
         if not self.with_system_topics and is_system_topic(name):
             return False
         patterns = self.patterns

@@ -1,7 +1,7 @@
-"""Records: everything known about one tenant, namespace or topic. Frozen; an update makes a new one.
+"""Records: everything known about one tenant, namespace or topic. Frozen; an update creates a new one.
 
-Policies are values by name, as `policy.table` describes them; labels are kept beside them, for they are indexed.
-How records are laid out as bytes is the codec's business; `schemas/` documents each field.
+Policies are values by name, as described in `policy.table`; labels are separate, because they are indexed. Records are
+encoded in `log.payload`; `schemas/` documents each field.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ MAX_PARTITIONS = 10_000
 EMPTY: Mapping[str, str] = MappingProxyType({})
 
 Grants = Mapping[str, tuple[str, ...]]
-"""Actions that a role may do, by role; the actions sorted."""
+"""The actions granted to each role, sorted."""
 
 NO_GRANTS: Grants = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class TenantRecord:
-    """A tenant: who administers it and where it may live (Pulsar's TenantInfo)."""
+    """A tenant: who administers it, and which clusters it may be on (Pulsar's TenantInfo)."""
 
     admin_roles: tuple[str, ...] = ()
     allowed_clusters: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class TenantRecord:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceRecord:
-    """A namespace. `properties` are free text, not indexed; `policies` hold for its topics unless they say other."""
+    """A namespace. `properties` are free text, not indexed; `policies` apply to its topics, which may override them."""
 
     properties: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     policies: Policies = field(default_factory=lambda: EMPTY)
@@ -45,16 +45,16 @@ class Step(StrEnum):
     """A step in Kafka that a topic's record waits for."""
 
     MAKE = "make"
-    """Give the Kafka topic as many partitions as the record says; make it where there is none."""
+    """Give the Kafka topic as many partitions as the record says; create it if there is none."""
     END = "end"
     """Delete the Kafka topic, then this record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What is still to be done in Kafka for a topic. Any node that may can do it, as often as it likes.
+    """What is left to do in Kafka for a topic. Any node with the rights can do it, any number of times.
 
-    `kafka_id` is Kafka's own id of the topic to delete: another one of that name is left alone.
+    `kafka_id` is Kafka's own id of the topic to delete: another topic with that name is left alone.
     """
 
     step: Step
@@ -65,10 +65,10 @@ class Pending:
 class TopicRecord:
     """A topic.
 
-    `partitions` 0 means a plain topic, n ≥ 1 a partitioned one. `kafka_name` None means the name follows from the
-    topic's own. `local` are the policies on this cluster, `global_` those on all clusters; None until the first is
-    set, and empty once the last is removed. `pending` None: nothing is left to do in Kafka. Mappings are read-only:
-    an updater cannot reach what others see.
+    `partitions` is 0 for a topic that is not partitioned, n ≥ 1 for a partitioned one. `kafka_name` is None if it
+    follows from the topic's own name. `local` are the policies on this cluster, `global_` those on all clusters; None
+    until the first is set, and empty once the last is removed. `pending` is None if nothing is left to do in Kafka.
+    Mappings are read-only, so an updater cannot change what others see.
     """
 
     partitions: int = 0
@@ -86,17 +86,17 @@ class TopicRecord:
         return self.pending is not None and self.pending.step is Step.END
 
     def with_labels(self, labels: Mapping[str, str]) -> TopicRecord:
-        """Return this record with just these labels."""
+        """Return this record with exactly these labels."""
         return replace(self, labels=frozen(labels))
 
     def with_policies(self, policies: Policies | None, *, is_global: bool) -> TopicRecord:
-        """Return this record with just these policies of one scope."""
+        """Return this record with exactly these policies in one scope."""
         return replace(self, global_=policies) if is_global else replace(self, local=policies)
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRecord:
-    """Stands for a live record whose bytes, of that schema, cannot be read. It can be deleted or replaced whole."""
+    """Stands for a live record whose payload, of that schema, cannot be read. It can be deleted, or replaced whole."""
 
     payload_schema: int = 0
 

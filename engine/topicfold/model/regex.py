@@ -1,8 +1,9 @@
-"""Regular expressions on topics' local names, by RE2: time grows with the name, times the expression's size at worst.
+"""Regular expressions for topics' local names, by RE2: time is at worst the name's length times the expression's size.
 
-Python's own `re` is for expressions of ours only; a user's `(a+)+$` would hold it for ever. A try takes a microsecond
-where RE2 knows the states that a name leads through. Where there are too many to be kept, as of `.*a.{60}b`, it takes
-as long as the program is large: half a millisecond at worst, so whoever tries many names looks at the clock.
+Python's own `re` is only used for our own expressions; a user's `(a+)+$` would block it for ever. Trying a name takes a
+microsecond if RE2 has cached the states that the name leads through. If there are too many to cache, as for
+`.*a.{60}b`, the time depends on the program's size: half a millisecond at worst, so code that tries many names must
+watch the clock.
 
 Source: RE2's syntax, https://github.com/google/re2/wiki/Syntax.
 """
@@ -18,11 +19,11 @@ from topicfold.errors import InvalidRegex
 
 MAX_REGEX_LENGTH = 256
 MAX_PROGRAM = 640
-"""Instructions that an expression may be compiled to. `.` is about 8 of them, a counted repetition that many times what
-it repeats, a class such as `\\pL` a thousand."""
+"""How many instructions an expression may compile to. `.` takes about 8, a class such as `\\pL` a thousand, and a
+counted repetition multiplies what it repeats."""
 _MAX_MEMORY_BYTES = 1 << 20
 _BEYOND_MEMORY = "pattern too large"
-"""What RE2 says of a program that does not fit into memory."""
+"""RE2's message for a program that does not fit into memory."""
 
 _RE2_HINT = r"It is one of RE2 for the whole name: .* is any text and \. a dot, and nothing looks ahead or back."
 
@@ -40,9 +41,9 @@ _OPTIONS = _options()
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Regex:
-    """A valid regular expression. Make it with `parse_regex`. `prefix` goes before each name that it is tried on.
+    """A valid regular expression, created by `parse_regex`. `prefix` is put before each name that is tried.
 
-    Equal ones are one object, so that what is known of it can be kept for as long as somebody has it.
+    Equal ones are the same object, so that results can be cached for as long as somebody holds it.
     """
 
     text: str
@@ -50,9 +51,9 @@ class Regex:
     _compiled: re2._Regexp = field(compare=False, repr=False)
 
     def matches(self, name: str) -> bool:
-        """Return whether the whole of `name`, behind the prefix, matches, case and all.
+        """Return whether the whole of `name`, after the prefix, matches; case matters.
 
-        Cost: 1 µs, and O(length of the name times size of the program) at worst.
+        Cost: 1 µs; at worst O(length of the name × size of the program).
         """
         return self._compiled.fullmatch(self.prefix + name) is not None
 
@@ -64,13 +65,13 @@ _known: WeakValueDictionary[tuple[str, str], Regex] = WeakValueDictionary()
 
 
 def parse_regex(text: str, prefix: str = "") -> Regex:
-    """Return the expression that `text` spells, to be tried on names behind `prefix`.
+    """Return the expression in `text`, to be tried on names with `prefix` before them.
 
     >>> [parse_regex("pay-.*").matches(name) for name in ("pay-refund", "no-pay-refund")]
     [True, False]
 
     Raises:
-        InvalidRegex: it is empty, too long, too large once compiled, or is none to RE2, which says why.
+        InvalidRegex: it is empty, too long, too large once compiled, or not valid for RE2; says why.
     """
     known = _known.get((text, prefix))
     if known is not None:

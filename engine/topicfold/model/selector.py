@@ -1,4 +1,4 @@
-"""Label selectors: what they demand of a topic's labels. How they are written is in the neighbours `selector_*`.
+"""Label selectors: what they require of a topic's labels. Their notations are parsed in `selector_*`.
 
 | requirement | key absent | key present with value v |
 |---|---|---|
@@ -34,7 +34,7 @@ _INT64 = range(-(2**63), 2**63)
 
 @dataclass(frozen=True, slots=True)
 class Equals:
-    """`key=value`, or with `==`, which means the same and is kept as it was written."""
+    """`key=value`, or with `==`, which means the same; the sign is kept as it was written."""
 
     key: str
     value: str
@@ -164,20 +164,20 @@ class LessThan:
 
 
 Positive = Equals | In | Exists | GreaterThan | LessThan
-"""Requirements that hold only where their key is present."""
+"""Requirements that can only be fulfilled with their key."""
 
 Negative = NotEquals | NotIn | DoesNotExist
-"""Requirements that hold wherever their key is absent."""
+"""Requirements that are always fulfilled without their key."""
 
 Requirement = Positive | Negative
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Requirements that must all hold, in the order of their keys; those of one key in the order they were given.
+    """Requirements that must all hold, sorted by key; those with the same key stay in the order given.
 
-    `str()` is its canonical text. That of a selector that was parsed parses to the same selector again; a value that
-    only `selector_of_labels` takes is shown as a JSON string, which no selector's text can hold.
+    `str()` is the canonical text. For a selector that was parsed from a text, it parses to the same selector again. A
+    value that only `selector_of_labels` accepts is shown as a JSON string, which is not valid in a selector's text.
 
     >>> selector = Selector((In("tier", frozenset({"silver", "gold"})), Equals("team", "pay")))
     >>> str(selector), selector.matches({"team": "pay", "tier": "gold"})
@@ -191,17 +191,17 @@ class Selector:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is demanded, so that everything matches."""
+        """Whether there are no requirements, so that everything matches."""
         return not self.requirements
 
     @property
     def positives(self) -> tuple[Positive, ...]:
-        """The requirements that no topic without their key can fulfil."""
+        """The requirements that no topic without their key fulfils."""
         return tuple([each for each in self.requirements if isinstance(each, Positive)])
 
     @property
     def negatives(self) -> tuple[Negative, ...]:
-        """The requirements that any topic without their key fulfils."""
+        """The requirements that every topic without their key fulfils."""
         return tuple([each for each in self.requirements if isinstance(each, Negative)])
 
     def matches(self, labels: Labels) -> bool:
@@ -216,18 +216,19 @@ class Selector:
 
 
 def selector_of_labels(labels: Labels, *, max_value_length: int = MAX_VALUE_LENGTH) -> Selector:
-    """Return the selector of topics that bear every one of `labels`; an empty one where there are none.
+    """Return the selector of topics that have all of `labels`; it is empty if there are none.
 
-    A value may be anything that a topic's label may be, also what the grammar of texts cannot write.
+    Values may be anything that a topic's label may be, even if the grammar of texts cannot express it.
 
     Raises:
-        InvalidSelector: labels that no topic may have, or too many; carries the `path` of the first, say `labels.team`.
+        InvalidSelector: some labels are invalid, or there are too many; carries the `path` of the first, such as
+            `labels.team`.
     """
     return Selector(equalities(labels, "labels", max_value_length))
 
 
 def equalities(labels: Labels, name: str, max_value_length: int) -> tuple[Equals, ...]:
-    """Return the requirement that each of `labels` is; `name` is what errors call the map.
+    """Return one requirement for each of `labels`; `name` is the map's name in errors.
 
     Raises:
         InvalidSelector: as `selector_of_labels`.
@@ -242,17 +243,17 @@ def equalities(labels: Labels, name: str, max_value_length: int) -> tuple[Equals
 
 
 def is_word(value: str, max_length: int) -> bool:
-    """Return whether the grammar of texts can write `value`: a word of at most `max_length` characters, or nothing."""
+    """Return whether the grammar of texts can express `value`: a word of at most `max_length` characters, or empty."""
     return not value or (len(value) <= max_length and WORD.fullmatch(value) is not None)
 
 
 def word_rule(max_length: int) -> str:
-    """Return the sentence that says what `is_word` wants."""
+    """Return the sentence that states the rule of `is_word`."""
     return f"a value is empty, or 1 to {max_length} of A-Z a-z 0-9 - _ . that starts and ends with a letter or digit"
 
 
 def integer_of(value: str) -> int | None:
-    """Return the integer that a label's value is: decimal digits, perhaps signed, within 64 bits; else None.
+    """Return a label's value as an integer, if it is decimal digits, optionally signed, within 64 bits; else None.
 
     >>> [integer_of(value) for value in ("08", "-1", "1_0", " 1", "9223372036854775808", "")]
     [8, -1, None, None, None, None]

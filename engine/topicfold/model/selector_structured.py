@@ -1,7 +1,8 @@
-"""Reads selectors as Kubernetes writes them in documents: `matchLabels` and `matchExpressions`.
+"""Parses selectors in Kubernetes' structured form: `matchLabels` and `matchExpressions`.
 
-Unlike in a text, a list of values must not be empty, and there is no greater or less. The values of `matchLabels` may
-be anything that a label may be; those of expressions keep the grammar of texts, as in Kubernetes.
+Unlike in the text form, a list of values must not be empty, and there is no greater or less. The values of
+`matchLabels` may be anything that a label's value may be; those of expressions follow the grammar of texts, as in
+Kubernetes.
 
 Source: Kubernetes apimachinery `pkg/apis/meta/v1/helpers.go`, `LabelSelectorAsSelector`.
 """
@@ -30,20 +31,20 @@ from topicfold.model.selector import (
 )
 
 MAX_VALUES = 512
-"""Of one expression: as many as the longest text can hold."""
+"""The most values in one expression: as many as the longest text can have."""
 
 _DOCUMENT = frozenset({"matchLabels", "matchExpressions"})
 _MEMBERS = frozenset({"key", "operator", "values"})
 _HALVES = re.compile("[\ud800-\udfff]")
-"""JSON can escape each by itself; no answer could say it, for UTF-8 has none."""
+"""Halves of surrogate pairs. JSON can escape a single one, but no answer could contain it: UTF-8 cannot encode it."""
 
 
 def document_in(text: str) -> object:
-    """Return what the JSON in `text` holds, None where it is none: no selector's text begins with a brace.
+    """Return the JSON value in `text`, None if it is not JSON; a selector's text never begins with a brace.
 
     Raises:
-        InvalidSelector: it begins with one and is no JSON, at this `column`; or it is JSON that not all read alike: a
-            member named twice or by half a surrogate pair, a number of thousands of digits.
+        InvalidSelector: it begins with a brace but is not JSON; carries the `column`. Or it is JSON that parsers do not
+            agree about: a repeated member, one named by half a surrogate pair, a number of thousands of digits.
     """
     if not text.lstrip().startswith("{"):
         return None
@@ -59,10 +60,10 @@ def document_in(text: str) -> object:
 
 
 def parts_of(document: object) -> tuple[object, object]:
-    """Return the `matchLabels` and the `matchExpressions` of a document, None for what it has not.
+    """Return the `matchLabels` and the `matchExpressions` of a document, each None if missing.
 
     Raises:
-        InvalidSelector: it is no object, or has other members.
+        InvalidSelector: it is not an object, or has other members.
     """
     if not isinstance(document, Mapping) or not document.keys() <= _DOCUMENT:
         raise InvalidSelector(
@@ -73,7 +74,7 @@ def parts_of(document: object) -> tuple[object, object]:
 
 
 def parse_document(document: object, *, max_value_length: int = MAX_VALUE_LENGTH) -> Selector:
-    """Return the selector that a document is, `{"matchLabels": …, "matchExpressions": …}`.
+    """Return the selector in a document, `{"matchLabels": …, "matchExpressions": …}`.
 
     Raises:
         InvalidSelector: as `parts_of` and `parse_structured`.
@@ -84,17 +85,17 @@ def parse_document(document: object, *, max_value_length: int = MAX_VALUE_LENGTH
 def parse_structured(
     match_labels: object, match_expressions: object, *, max_value_length: int = MAX_VALUE_LENGTH
 ) -> Selector:
-    """Return the selector of topics that bear all of `match_labels` and fulfil all of `match_expressions`.
+    """Return the selector of topics that have all of `match_labels` and fulfil all of `match_expressions`.
 
-    Takes what JSON has there, None where it has nothing. An expression has `key`, `operator` (In, NotIn, Exists or
-    DoesNotExist) and, for the first two, `values`. Neither labels nor expressions make the empty selector, which
-    matches everything; where the whole selector is null, which matches nothing, there is nothing to read.
+    Both are JSON values, or None if missing. An expression has `key`, `operator` (In, NotIn, Exists or DoesNotExist)
+    and, for the first two, `values`. Without labels and expressions it is the empty selector, which matches everything.
+    (A null instead of a whole selector matches nothing in Kubernetes; that is for the caller to handle.)
 
     >>> str(parse_structured({"team": "pay"}, [{"key": "tier", "operator": "NotIn", "values": ["lead"]}]))
     'team=pay,tier notin (lead)'
 
     Raises:
-        InvalidSelector: carries the `path` of what is wrong, say `matchExpressions[0].operator`.
+        InvalidSelector: carries the `path` of what is wrong, such as `matchExpressions[0].operator`.
     """
     labels, expressions = _labels(match_labels), _expressions(match_expressions)
     count = len(labels) + len(expressions)

@@ -1,11 +1,11 @@
-"""Reads selectors as Kubernetes writes them: `team=pay,tier in (gold,silver),!legacy`.
+"""Parses selectors in Kubernetes' text form: `team=pay,tier in (gold,silver),!legacy`.
 
     selector    = [ requirement *( "," requirement ) ]
     requirement = key / "!" key / key ( "=" / "==" / "!=" ) [ value ] / key ( ">" / "<" ) integer
                 / key ( "in" / "notin" ) "(" [ value ] *( "," [ value ] ) ")"
 
-A missing value is the empty one. `in` and `notin` are operators only in the operator's place. There are no quotes, no
-escapes, no OR and no groups. Cost: linear in the text, which is short.
+A missing value is the empty one. `in` and `notin` are operators only in an operator's place. There are no quotes,
+escapes, ORs or groups. Cost: linear in the text, which is short.
 
 Source: Kubernetes apimachinery `pkg/labels/selector.go`. Stricter: control bytes are refused; upstream ends at a NUL.
 """
@@ -40,22 +40,22 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _TOKEN = re.compile(r"==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+")
 _END = ""
 _SIGNS = frozenset({_END, "==", "!=", *"=!(),<>"})
-"""Whatever is no word."""
+"""All tokens that are not words."""
 
 _EXCERPT = 30
 _ANY_VALUE = '. JSON takes any value: {"matchLabels": {"owner": "ann@example.com"}}'
 
 
 def parse_selector(text: str, *, max_value_length: int = MAX_VALUE_LENGTH) -> Selector:
-    """Return the selector that `text` writes; blanks alone write the empty one.
+    """Return the selector in `text`; if that is blank, the empty one.
 
-    `max_value_length` is 63 where Kubernetes' own limit is wanted.
+    Kubernetes' own `max_value_length` is 63.
 
     >>> str(parse_selector("tier in (gold, silver), team = pay"))
     'team=pay,tier in (gold,silver)'
 
     Raises:
-        InvalidSelector: carries the `column` of what is wrong and says what would be right.
+        InvalidSelector: carries the `column` of what is wrong, and says what was expected.
     """
     if len(text) > MAX_LENGTH:
         raise refusal(text, MAX_LENGTH + 1, f"{len(text)} characters, at most {MAX_LENGTH} are allowed")
@@ -66,7 +66,7 @@ def parse_selector(text: str, *, max_value_length: int = MAX_VALUE_LENGTH) -> Se
 
 
 def refusal(text: str, column: int, what: str, instead: str = "") -> InvalidSelector:
-    """Return the error that says `what` is wrong with `text` in this column, where that is, and what may help."""
+    """Return the error that says `what` is wrong with `text` in this column, shows the place, and adds `instead`."""
     before, after = text[: column - 1][-_EXCERPT:], text[column - 1 :][:_EXCERPT]
     place = "".join(each if each.isprintable() else " " for each in f"{before}^{after}")
     hint = f"Look at the ^ in: {place}{instead}"
@@ -74,7 +74,7 @@ def refusal(text: str, column: int, what: str, instead: str = "") -> InvalidSele
 
 
 class _Reader:
-    """Reads one text, token by token; `_next` is the token that stands next."""
+    """Parses one text, token by token; `_next` is the next token."""
 
     def __init__(self, text: str, max_value_length: int) -> None:
         self._text = text
@@ -84,7 +84,7 @@ class _Reader:
         self._next = self._tokens[0]
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the requirements in the order they are written."""
+        """Yield the requirements in the order in which they are written."""
         if self._next == _END:
             return
         for _ in range(MAX_REQUIREMENTS):
@@ -133,7 +133,7 @@ class _Reader:
         return key
 
     def _value(self) -> str:
-        """Return the value behind the operator; nothing may stand there before a comma or the end."""
+        """Return the value after the operator; it may be missing before a comma or the end."""
         self._step()
         if self._next in (_END, ","):
             return ""
@@ -152,7 +152,7 @@ class _Reader:
         return self._word()
 
     def _values(self) -> frozenset[str]:
-        """Return the values of a list; the empty one stands between two of its signs."""
+        """Return the values of a list; between two of its signs there is an empty value."""
         self._step()
         if self._next != "(":
             raise self._expected("'('")
@@ -180,7 +180,7 @@ class _Reader:
         return self._refused(f"found {_quoted(self._next) if self._next else 'the end'}, expected {what}", instead)
 
     def _refused(self, what: str, instead: str = "") -> InvalidSelector:
-        """Return the error that says `what` is wrong at the token that stands next, and what to do `instead`."""
+        """Return the error that says `what` is wrong at the next token, and what to do `instead`."""
         starts = [found.start() for found in _TOKEN.finditer(self._text)]
         return refusal(self._text, [*starts, len(self._text)][self._at] + 1, what, instead)
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 import google_crc32c
 
 MAX_HASHED = 10_000
-"""Topics up to which their hash is told, wherever one is: some milliseconds' work."""
+"""No hash is computed for more topics than this, which takes some milliseconds."""
 
 
 def topic_list_hash(names: Iterable[str]) -> str:
-    """Return the hash of a set of full topic names, in whatever order they are given.
+    """Return the hash of a set of full topic names, given in any order.
 
-    Names are sorted as Java sorts, by their UTF-16 code units.
+    Names are sorted like in Java, by their UTF-16 code units.
 
     >>> topic_list_hash([]), topic_list_hash(["persistent://public/default/b", "persistent://public/default/a"])
     ('00000000', 'c7559e98')

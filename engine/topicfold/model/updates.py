@@ -1,8 +1,8 @@
 """Updates: pure functions from a record to the next one, or to a refusal.
 
 An update is run again on the newer record whenever another node was first, so it must depend on nothing but its
-argument. `None` stands for a record that is not live, both in and out; an equal record means "unchanged". Updates that
-need not know the old record may meet an `UnreadableRecord`.
+argument. `None` stands for a record that is not live, as argument and as result; an equal record means "unchanged".
+The argument may be an `UnreadableRecord`: updates that do not need the old record accept it, others refuse.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from topicfold.model.records import NamespaceRecord, Record, TenantRecord, Topic
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """A no: nothing is changed. `verdict` is what the log remembers, `reason` is for the one who asked."""
+    """A refusal: nothing is changed. `verdict` is what the log records, `reason` is for whoever asked."""
 
     verdict: Verdict
     reason: str
 
 
 class Postponed(Exception):
-    """An updater cannot tell yet: something must be looked at first. Neither an answer nor a refusal."""
+    """Raised by an updater that cannot decide yet, because something must be checked first."""
 
 
 Stored = Record | UnreadableRecord | None
@@ -33,10 +33,11 @@ Updater = Callable[[Stored], Record | Refuse | None]
 
 
 def create(record: Record, what: str) -> Updater:
-    """Return the update that makes `record` live where nothing is, or nothing that can be read.
+    """Return the update that makes `record` live, unless there is a live one that can be read.
 
     Raises:
-        ClusterUnavailable: by the update, of a topic whose end is decided: it is gone for all who read, and soon is.
+        ClusterUnavailable: raised by the update for a topic whose end is decided: readers no longer see it, but it is
+            not gone yet.
     """
 
     def update(old: Stored) -> Record | Refuse:
@@ -54,17 +55,17 @@ def create(record: Record, what: str) -> Updater:
 
 
 def ensure(record: Record) -> Updater:
-    """Return the update that makes `record` live unless something is."""
+    """Return the update that makes `record` live, unless a readable one is live."""
     return lambda old: record if old is None or isinstance(old, UnreadableRecord) else old
 
 
 def delete(missing: Refuse) -> Updater:
-    """Return the update that ends a record, refused with `missing` where there is none."""
+    """Return the update that deletes a record; refused with `missing` if there is none."""
     return lambda old: missing if old is None else None
 
 
 def delete_topic(name: str, *, is_partitioned: bool | None) -> Updater:
-    """Return the update that ends a topic; `is_partitioned` None takes either kind."""
+    """Return the update that deletes a topic; `is_partitioned` None accepts either kind."""
 
     def update(old: Stored) -> Refuse | None:
         if old is None:
@@ -95,7 +96,7 @@ def grow_partitions(name: str, partitions: int) -> Updater:
 
 
 def unless_ending(name: str, updater: Updater) -> Updater:
-    """Return `updater`, refused where the topic's end is decided and only Kafka has not followed yet."""
+    """Return `updater`, refused if the topic's end is decided and only Kafka has not followed yet."""
 
     def update(old: Stored) -> Record | Refuse | None:
         return topic_missing(name) if isinstance(old, TopicRecord) and old.is_ending else updater(old)
@@ -104,12 +105,12 @@ def unless_ending(name: str, updater: Updater) -> Updater:
 
 
 def of_topic(name: str, change: Callable[[TopicRecord], Record | Refuse | None]) -> Updater:
-    """Return the update that makes this change of a topic's record, refused where there is none that can be read."""
+    """Return the update that applies `change` to a topic's record; refused if there is none that can be read."""
     return lambda old: change(old) if isinstance(old, TopicRecord) else topic_missing(name)
 
 
 def of_namespace(name: str, change: Callable[[NamespaceRecord], Record | Refuse]) -> Updater:
-    """Return the same of a namespace's record."""
+    """Return the same for a namespace's record."""
     return lambda old: change(old) if isinstance(old, NamespaceRecord) else namespace_missing(name)
 
 
@@ -126,7 +127,7 @@ def set_labels(name: str, labels: Mapping[str, str], rules: LabelRules) -> Updat
 
 
 def remove_labels(name: str, keys: Collection[str] | None) -> Updater:
-    """Return the update that takes the labels called `keys` off, all of them for None; absent ones are no error."""
+    """Return the update that removes the labels with these `keys`, or all for None; missing ones are ignored."""
 
     def change(old: TopicRecord) -> Record:
         return old.with_labels({key: old.labels[key] for key in old.labels if keys is not None and key not in keys})
@@ -140,7 +141,7 @@ def set_properties(name: str, properties: Mapping[str, str]) -> Updater:
 
 
 def remove_property(name: str, key: str) -> Updater:
-    """Return the update that takes one property off a topic; an absent one is no error."""
+    """Return the update that removes one property of a topic; a missing one is ignored."""
 
     def change(old: TopicRecord) -> Record:
         return replace(old, properties=frozen({each: old.properties[each] for each in old.properties if each != key}))
@@ -149,7 +150,7 @@ def remove_property(name: str, key: str) -> Updater:
 
 
 def replace_tenant(name: str, record: TenantRecord) -> Updater:
-    """Return the update that gives a tenant that exists this record; its grants stay."""
+    """Return the update that replaces an existing tenant's record, except for its grants."""
 
     def update(old: Stored) -> Record | Refuse:
         if old is None:
@@ -160,15 +161,15 @@ def replace_tenant(name: str, record: TenantRecord) -> Updater:
 
 
 def topic_missing(name: str) -> Refuse:
-    """Return the refusal of an update of a topic that is not there."""
+    """Return the refusal for an update of a topic that does not exist."""
     return Refuse(Verdict.TOPIC_NOT_FOUND, f"Topic {name} not found")
 
 
 def namespace_missing(name: str) -> Refuse:
-    """Return the refusal of an update in a namespace that is not there."""
+    """Return the refusal for an update of, or in, a namespace that does not exist."""
     return Refuse(Verdict.NAMESPACE_NOT_FOUND, f"Namespace not found: {name}")
 
 
 def tenant_missing(name: str) -> Refuse:
-    """Return the refusal of an update of a tenant that is not there."""
+    """Return the refusal for an update of a tenant that does not exist."""
     return Refuse(Verdict.TENANT_NOT_FOUND, f"tenant {name} not found")

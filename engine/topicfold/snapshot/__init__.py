@@ -1,1 +1,1 @@
-"""States at rest: the tables of a snapshot, its commits, and who may write the next one. Needs no Spark."""
+"""Snapshots on disk: their tables and commits, and who may write the next commit. Needs no Spark."""

@@ -1,11 +1,12 @@
 """The archive: every accepted event since the log began, read back from the table `history`.
 
-It says what the log no longer holds: a topic's versions, and the topics of a namespace as they were at a position. It
-reaches from the log's beginning up to the newest commit. Files are known by the table's log and by the commits that are
-not published yet. Each is held against the hash in its name before anything is read from it; but for those of somebody
-who tidied the table up, of which only the checksums of pages are, if they have any.
+It answers what the log no longer holds: a topic's versions, and the topics of a namespace as they were at a position.
+It reaches from the log's beginning up to the newest commit. The table's Delta log and the commits that are not
+published yet tell which files there are. Each file is compared with the hash in its name before anything is read from
+it. Files that somebody else wrote while optimizing the table have no such hash: of these only the checksums of pages
+are verified, if there are any.
 
-Needs pyarrow. All methods block, and may be called by any thread.
+Needs pyarrow. All methods block, and may be called from any thread.
 """
 
 from __future__ import annotations
@@ -50,15 +51,16 @@ _FORMAT = pads.ParquetFileFormat(
 _BATCH_ROWS = 65_536
 _FEW_ROWS = 64
 MAX_BYTES = 32 * 1024 * 1024
-"""Of records of one aggregate that are read at once."""
+"""The most bytes of records of one aggregate that are read at once."""
 _TOPIC_COLUMNS = ["name", "offset", "event_id", "deletes", "payload_schema", "payload", "operations"]
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivedEvent:
-    """An accepted event. `trail` None: who and why could not be read. `is_refused`: a delete, and it was not empty.
+    """An accepted event. `trail` is None if who and why could not be read. `is_refused`: a delete of a namespace that
+    was not empty.
 
-    The event lacks what no reader of histories asks for: flags, namespace id, hashes of bodies and its audit part.
+    The event lacks what readers of histories do not need: flags, namespace id, hashes of bodies, and its audit part.
     """
 
     offset: int
@@ -69,22 +71,23 @@ class ArchivedEvent:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedNamespace:
-    """A namespace that was live. `incarnation` is the id of the put that began this life, `rows` its topics' last."""
+    """A namespace that was live. `incarnation` is the id of the put that began this life; `rows` has the last row of
+    each of its topics."""
 
     incarnation: bytes
     rows: pa.Table
 
     def topics(self) -> Iterator[tuple[str, Aggregate]]:
-        """Yield its topics by full name, dead ones too. Cost: 10 µs each; nothing is made before it is asked for."""
+        """Yield its topics with their full names, deleted ones too. Cost: 10 µs each, made as the iterator advances."""
         for batch in self.rows.to_batches(max_chunksize=_FEW_ROWS):
             for row in batch.to_pylist():
                 yield row["name"], _aggregate(row)
 
 
 class Archive:
-    """The history of the log called `incarnation`, as far as the snapshot at `root` has it.
+    """The history of the log with this `incarnation`, as far as the snapshot at `root` has it.
 
-    Whatever reads the table raises `SnapshotDamaged` or `SnapshotUnreadable` where that cannot be.
+    Every method that reads the table raises `SnapshotDamaged` or `SnapshotUnreadable` if it cannot.
     """
 
     def __init__(self, root: Path, incarnation: bytes, partitions: int) -> None:
@@ -94,23 +97,24 @@ class Archive:
         self._rows_of: dict[Path, int] = {}
 
     def ends(self) -> tuple[int, ...]:
-        """Return by partition the position up to which every accepted event is here; nothing without a commit.
+        """Return, by partition, the position up to which the archive has every accepted event; empty without a commit.
 
         Raises:
-            WrongSnapshot, LevelUnsupported: the snapshot is of another log, or of a newer version.
+            WrongSnapshot, LevelUnsupported: the snapshot is of another log, or by a newer version.
         """
         newest = next(self._commits(), None)
         return () if newest is None else newest.to
 
     def position_at(self, partition: int, time_ms: int, below: int, behind: int = 0) -> int:
-        """Return the position that parts what was written at `time_ms` or before from what was written later.
+        """Return the position that separates what was written at `time_ms` or before from what was written later.
 
-        After the newest event of the former, of those below the offset `below`; 0 for none, and `below` where all of
-        them are. Where clocks of nodes differ, the first position with the fewest events on the wrong side: a clock
-        that once stood far back moves it nowhere. It is `below`, too, where fewest are if `behind` more of the events
-        from there on are of the former than of the latter.
+        Only events below the offset `below` are considered. The position is after the newest early one: 0 if there is
+        none, and `below` if all of them are early. Where the clocks of nodes differ, it is the first position with the
+        fewest events on the wrong side, so one clock that was far behind does not move it. For events from `below` on,
+        `behind` says by how many the early ones outnumber the late ones; if counting these makes `below` the better
+        position, it is `below`.
 
-        Cost: reads two columns; what is in memory grows with how often clocks step over `time_ms`.
+        Cost: reads two columns; the memory needed grows with how often the times of events cross `time_ms`.
         """
         wanted = (pc.field("partition") == partition) & (pc.field("offset") < below) & _says_time()
         runs = [np.zeros((2, 0), np.int64), *(_runs(rows, time_ms) for rows in self._rows(["offset", "time"], wanted))]
@@ -123,7 +127,7 @@ class Archive:
         return int(np.append(0, ends[order] + 1)[place])
 
     def first_time_ms(self, partition: int) -> int | None:
-        """Return when the first event of a partition that says so was written; None for none."""
+        """Return when the first event of a partition that states a time was written, in ms; None if there is none."""
         wanted = (pc.field("partition") == partition) & _says_time()
         firsts = []
         for rows in self._rows(["offset", "time"], wanted):
@@ -132,9 +136,9 @@ class Archive:
         return min(firsts)[1] // 1000 if firsts else None
 
     def namespace_at(self, namespace: str, partition: int, position: int) -> ArchivedNamespace | None:
-        """Return a namespace as it was when its partition was folded up to `position`; None where it was not live.
+        """Return a namespace as it was when its partition was folded up to `position`; None if it was not live.
 
-        Cost: O(rows of the namespace up to there), its topics' records in memory.
+        Cost: O(rows of the namespace up to there), with its topics' records in memory.
         """
         below = (pc.field("partition") == partition) & (pc.field("offset") < position)
         life = self._life(below & _is(AggregateKind.NAMESPACE) & (pc.field("name") == namespace))
@@ -155,20 +159,20 @@ class Archive:
         return ArchivedNamespace(incarnation, newest)
 
     def events_of(self, kind: AggregateKind, name: str, partition: int, up_to: int, most: int) -> list[ArchivedEvent]:
-        """Return the last `most` events of an aggregate up to the offset `up_to`, the newest first.
+        """Return the last `most` events of an aggregate up to and including the offset `up_to`, the newest first.
 
-        Fewer where their records come to more than `MAX_BYTES`, but one at least.
+        Returns fewer if their records exceed `MAX_BYTES`, but at least one.
         """
         wanted = (pc.field("partition") == partition) & (pc.field("offset") <= up_to) & _is(kind)
         found = HISTORY.empty_table()
         for rows in self._rows(HISTORY.names, wanted & (pc.field("name") == name)):
             found = _last(pa.concat_tables([found, rows]), most)
-        # No calendar of Python's holds what a record may say.
+        # A record may state a time that Python's datetime cannot hold.
         found = found.set_column(HISTORY.get_field_index("time"), "time", found["time"].cast(pa.int64()))
         return [_event(kind, row) for row in found.to_pylist()]
 
     def _life(self, wanted: pc.Expression) -> tuple[int, bytes] | None:
-        """Return where the life of a namespace began that these events of it end in, and its id; None for none."""
+        """Return offset and id of the put that began a namespace's life after these of its events; None if not live."""
         columns = ["offset", "event_id", "deletes", "refused"]
         events = {row["offset"]: row for rows in self._rows(columns, wanted) for row in rows.to_pylist()}
         life: tuple[int, bytes] | None = None
@@ -180,7 +184,7 @@ class Archive:
         return life
 
     def _rows(self, columns: list[str], wanted: pc.Expression) -> Iterator[pa.Table]:
-        """Yield rows, some at a time, in no order; one that a tidied table and a commit both have comes twice."""
+        """Yield rows in batches, in no order. A row comes twice if an optimized table and a commit both have it."""
         commits = [*self._commits()]
         paths = self._paths(commits)
         try:
@@ -199,13 +203,13 @@ class Archive:
             raise SnapshotDamaged(reason, sequence=0, path=str(self._root / _TABLE)) from error
 
     def _require_whole(self, paths: Collection[Path], rows: int) -> None:
-        """Return if these files hold what their names say, each looked at once, and `rows` or more in all.
+        """Check that these files match the hashes in their names, and have at least `rows` rows in all.
 
-        From a damaged one Parquet may read something else, or end the process. An entry of the table's log that is
-        gone takes files with it, and nobody would miss them.
+        Each file is hashed only once. Reading a damaged file, Parquet might return other rows or crash the process. If
+        an entry of the table's Delta log is lost, its files are too, and only the number of rows reveals that.
 
         Raises:
-            OSError: one does not, or cannot be read; or rows are missing.
+            OSError: a file does not match or cannot be read, or rows are missing.
         """
         known = self._rows_of
         self._rows_of = held = {path: known[path] if path in known else _rows_in(path) for path in paths}
@@ -227,10 +231,10 @@ class Archive:
 
 
 def _rows_in(path: Path) -> int:
-    """Return how many rows a file holds that is what its name says.
+    """Return how many rows a file has, after checking that it matches its name.
 
     Raises:
-        OSError: it is not, or cannot be read.
+        OSError: it does not match, or cannot be read.
     """
     if not is_as_named(path):
         raise OSError(f"{path} is not what was written")
@@ -239,13 +243,13 @@ def _rows_in(path: Path) -> int:
 
 
 def _says_time() -> pc.Expression:
-    """Return what holds for events that say a time; as `AuditTrail.says_time` has it."""
+    """Return the condition for events that state a time, the same as `AuditTrail.says_time`."""
     first, last = (pa.scalar(each * 1000, pa.int64()).cast(HISTORY.field("time").type) for each in (0, LAST_TIME_MS))
     return (pc.field("time") > first) & (pc.field("time") <= last)
 
 
 def _last(rows: pa.Table, most: int) -> pa.Table:
-    """Return the last of `rows`, each once and the newest first: `most` of them, or what `MAX_BYTES` have room for."""
+    """Return the last of `rows` without repetitions, the newest first: at most `most`, and as `MAX_BYTES` allow."""
     _, firsts = np.unique(-rows["offset"].to_numpy(), return_index=True)
     sizes = np.cumsum(pc.binary_length(rows["payload"]).to_numpy()[firsts])
     count = min(most, max(1, int(np.searchsorted(sizes, MAX_BYTES, side="right"))))
@@ -253,9 +257,9 @@ def _last(rows: pa.Table, most: int) -> pa.Table:
 
 
 def _runs(rows: pa.Table, time_ms: int) -> Numbers:
-    """Return where each run of events ends that were all written up to `time_ms`, or all later, by offset.
+    """Return two rows: the offsets where runs of events end that are all early or all late, and the runs' lengths.
 
-    And below these, how many events such a run has: counted downwards for those that were written later.
+    Early means written at `time_ms` or before. The length of a run of late events is negative.
     """
     order = np.argsort(rows["offset"].to_numpy())
     offsets = rows["offset"].to_numpy()[order]
@@ -269,9 +273,9 @@ def _is(kind: AggregateKind) -> pc.Expression:
 
 
 class _Newest:
-    """Of rows of one partition that come some at a time, the one with the highest offset of each name.
+    """Collects rows of one partition in batches, and keeps for each name the row with the highest offset.
 
-    Cost: O(rows), however many names there are: what waits is looked at once it is as much as what was found.
+    Cost: O(rows), however many names there are: waiting rows are only merged once they outnumber those found.
     """
 
     def __init__(self) -> None:
@@ -279,14 +283,14 @@ class _Newest:
         self._found = self._waiting = 0
 
     def add(self, rows: pa.Table) -> None:
-        """Take some more."""
+        """Add rows."""
         self._parts.append(rows)
         self._waiting += rows.num_rows
         if self._waiting > self._found:
             self.rows()
 
     def rows(self) -> pa.Table:
-        """Return what was found; no two events share an offset. Without columns where nothing ever came."""
+        """Return the newest rows, each with another offset. A table without columns if no rows were added."""
         if self._parts:
             both = pa.concat_tables(self._parts)
             highest = both.select(["name", "offset"]).group_by("name").aggregate([("offset", "max")])
@@ -296,7 +300,7 @@ class _Newest:
 
 
 def _last_changes(operations: pa.ChunkedArray) -> pa.Array:
-    """Return for each row the place, from 1 on, of its last operation that changed the record; 0 for none."""
+    """Return for each row the place, from 1, of its last operation that changed the record; 0 for none."""
     rows = operations.combine_chunks()
     verdicts = pc.struct_field(rows.flatten(), "verdict").to_numpy()
     counts = pc.fill_null(pc.list_value_length(rows), 0).to_numpy()

@@ -1,10 +1,10 @@
-"""Claims: who writes the commit after a given one. Files that are made exclusively, so one job at most has each.
+"""Claims: who writes the commit after a given one. A claim is a file created exclusively, so at most one job has it.
 
-`PATH/claims/<sequence>-<predecessor>.json` says in its name what it is about: the predecessor's SHA-256, so a claim
-made on another history never counts. A job that finds another's claim waits for that commit. The claim of a job that
-died is taken over, again exclusively: on the same machine at once, for its lock is gone, elsewhere after the lease.
-A job that was only slow does no harm: `commits.put_commit` lets one commit take a number, whoever believes to have
-the claim.
+The name `PATH/claims/<sequence>-<predecessor>.json` contains the predecessor's SHA-256 (16 digits), so a claim made on
+another history never counts. A job that finds another's claim waits for that commit. The claim of a job that died is
+taken over, again exclusively: on the same machine at once, because its lock is gone; elsewhere after the lease. A job
+that was only slow does no harm: `commits.put_commit` accepts only one commit per number, whoever believes it has the
+claim.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from topicfold.snapshot.unfinished import unfinished
 
 CLAIMS = "claims"
 LEASE_SECONDS = 900.0
-"""Longer than any batch takes to fold: to take over earlier wastes work, and no more."""
+"""Longer than folding any batch takes. Taking over too early would waste work, but do no other harm."""
 
 
 class Claims:
@@ -35,7 +35,7 @@ class Claims:
         self._held: tuple[str, Path, int] | None = None
 
     def take(self, sequence: int, predecessor: str, start: tuple[int, ...]) -> bool:
-        """Return whether the commit after `predecessor`, from the positions `start` on, is this job's to write."""
+        """Claim the commit after `predecessor`, from the positions `start`; return whether this job may write it."""
         name = f"{sequence:012}-{predecessor[:16]}"
         if self._held and self._held[0] == name:
             return True
@@ -53,7 +53,7 @@ class Claims:
             takeover += 1
 
     def drop(self) -> None:
-        """Give up the claim that is held: its commit is there, or never will be."""
+        """Release the claim that is held, if any: its commit exists, or will not be written."""
         if self._held:
             _, path, descriptor = self._held
             self._held = None
@@ -61,7 +61,7 @@ class Claims:
             os.close(descriptor)
 
     def _made(self, name: str, path: Path, start: tuple[int, ...]) -> bool:
-        """Make the claim, locked from before anybody can see it; return False if there is one."""
+        """Create the claim, locked before anybody can see it; return False if it exists already."""
         made = unfinished(path)
         facts = {
             "host": socket.gethostname(), "pid": os.getpid(), "from": list(start), "time_ms": int(time.time() * 1000)
@@ -81,7 +81,7 @@ class Claims:
         return True
 
     def _is_alive(self, path: Path) -> bool:
-        """Return whether the job that made a claim may still be at work on it."""
+        """Return whether the job that made a claim may still be working on its commit."""
         try:
             descriptor = os.open(path, os.O_RDONLY)
         except FileNotFoundError:
@@ -96,7 +96,7 @@ class Claims:
             os.close(descriptor)
 
     def _age_seconds(self, descriptor: int) -> float:
-        """Return how long ago a file was made. Both times come from where the files are: clocks of machines differ."""
+        """Return a file's age. Both times come from the files' file system, because machines' clocks differ."""
         return now_in(self._directory) - os.fstat(descriptor).st_mtime
 
     def _drop_settled(self, sequence: int) -> None:
@@ -108,7 +108,7 @@ class Claims:
 
 
 def _host_in(claim: bytes) -> str:
-    """Return which machine the job is on that made a claim, "" where it is damaged: then its lease alone counts."""
+    """Return the machine of the job that made a claim; "" if the claim is damaged, so that only its lease counts."""
     try:
         return str(read_json(claim)["host"])
     except (ValueError, KeyError, TypeError):

@@ -1,9 +1,9 @@
-"""Commits: what makes a snapshot, one file each, put in place whole and never twice.
+"""Commits: what a snapshot consists of. Each is one file, put in place atomically and only once.
 
-`PATH/manifests/<sequence>.json` holds one commit and the SHA-256 of its text. It names every data file that makes up
-the state after it, with length and SHA-256, and its predecessor by that one's SHA-256. So a flipped byte, a file
-missing, swapped or cut short, and an older commit laid on top are all found by looking. The Delta tables beside it are
-published from commits (`compaction.publishing`); no state is ever read from their logs, only the past (`archive`).
+`PATH/manifests/<sequence>.json` holds one commit and the SHA-256 of its text. It names every data file of its state,
+with length and SHA-256, and its predecessor's SHA-256. So a flipped byte, a missing, swapped or truncated file, and an
+older commit copied over a newer one are all detected. The Delta tables beside the commits are published from them
+(`compaction.publishing`). No state is ever read by way of Delta's logs, only the past (`archive`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GENESIS_COMMIT = "genesis"
 MANIFESTS = "manifests"
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""How one begins, once a path is made of it."""
+"""How a URL begins after it was turned into a path."""
 
 
 class DataFile(NamedTuple):
@@ -48,13 +48,15 @@ class DataFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One state: that after folding each partition from its start up to `to` (the next offset, exclusive).
+    """One state: the one after folding each partition from its beginning up to `to` (the next offset, exclusive).
 
-    `incarnation` is the log's, in hex. `from_`, `to`, `levels` and `digests` (hex of `PartitionState.digest()`) are
-    by partition. `files` are all files of the state tables; `added` those that this commit adds to the growing
-    tables. `counts`: `topics` (live), `records` (tombstones too), `namespaces`, `tenants` (live), `history` (of all
-    commits so far). `base_sequence` is the commit that wrote `topics` last, with an empty tail. `after` is the number
-    of the predecessor, 0 for none: numbers are left out where a damaged commit was given up.
+    - `incarnation`: the log's, in hex.
+    - `from_`, `to`, `levels`, `digests` (hex of `PartitionState.digest()`): by partition.
+    - `files`: all files of the state tables; `added`: those that this commit adds to the growing tables.
+    - `counts`: `topics` (live), `records` (live topics and tombstones), `namespaces`, `tenants` (live), `history`
+      (events of all commits so far).
+    - `base_sequence`: the last commit that rewrote `topics`, with an empty tail.
+    - `after`: the predecessor's number, 0 for none; numbers are skipped where a damaged commit was given up.
     """
 
     sequence: int
@@ -73,7 +75,7 @@ class Commit:
     time_ms: int
     format: int = FORMAT
     sha256: str = field(default="", compare=False)
-    """Of the text it was read from or put as; empty before."""
+    """SHA-256 of the text that it was read from or written as; empty before."""
 
     def files_of(self, table: str) -> list[DataFile]:
         """Return the files of one state table."""
@@ -86,24 +88,25 @@ class Commit:
 
 
 def require_path(root: Path) -> None:
-    """Return if `root` is the path of a directory, which need not be there.
+    """Check that `root` is a path, not a URL; the directory need not exist.
 
     Raises:
         SnapshotUnreadable: it is a URL.
     """
     if _URL.match(str(root)):
         raise SnapshotUnreadable(
-            f"{root} is a URL, and a snapshot lies in a directory",
-            hint="Name its path. An object store has to be mounted, as a file system that keeps POSIX's promises.",
+            f"{root} is a URL, but a snapshot must be in a directory",
+            hint="Name a path on a local or mounted file system with hard links and locks. An object store cannot be "
+            "used.",
             path=str(root),
         )
 
 
 def sequences(root: Path) -> list[int]:
-    """Return the numbers of the commits under `root`, the newest first; none where there is no snapshot.
+    """Return the numbers of the commits under `root`, the newest first; an empty list if there is no snapshot.
 
     Raises:
-        SnapshotUnreadable: they cannot be listed; that is not to be taken for none. Nor is a URL.
+        SnapshotUnreadable: they cannot be listed, which is not the same as none; or `root` is a URL.
     """
     require_path(root)
     try:
@@ -117,16 +120,16 @@ def sequences(root: Path) -> list[int]:
 
 
 def commit_path(root: Path, sequence: int) -> Path:
-    """Return where the commit of that number lies."""
+    """Return the path of the commit with that number."""
     return root / MANIFESTS / f"{sequence:012}.json"
 
 
 def read_commit(root: Path, sequence: int) -> Commit:
-    """Return one commit, as it was put. Its files are not looked at: `require_intact` does that.
+    """Return one commit. Its data files are not checked: `require_intact` does that.
 
     Raises:
-        SnapshotDamaged: the text is not what was put, or was put under another number, or is gone since it was listed.
-        SnapshotUnreadable: it cannot be read, whatever the reason: it may be whole.
+        SnapshotDamaged: the text is not what was written, has another commit's number, or is gone.
+        SnapshotUnreadable: it cannot be read, for any other reason, so it may be undamaged.
         WrongSnapshot: a newer version wrote it.
     """
     path = commit_path(root, sequence)
@@ -135,7 +138,7 @@ def read_commit(root: Path, sequence: int) -> Commit:
             found = read_json(path.read_bytes())
         text = found["commit"]
         if hashlib.sha256(text.encode()).hexdigest() != found["sha256"]:
-            raise ValueError("its SHA-256 is another")
+            raise ValueError("its SHA-256 does not match")
         fields = read_json(text)
         if fields["sequence"] != sequence:
             raise ValueError(f"it is commit {fields['sequence']}")
@@ -152,7 +155,7 @@ def read_commit(root: Path, sequence: int) -> Commit:
 
 
 def readable_commits(root: Path, on_damaged: Callable[[SnapshotDamaged], None] = lambda _: None) -> Iterator[Commit]:
-    """Yield the commits under `root` that can be read, the newest first; others are told to `on_damaged`.
+    """Yield the commits under `root` that can be read, the newest first; call `on_damaged` for damaged ones.
 
     Raises:
         SnapshotUnreadable: they cannot be listed, or one cannot be read.
@@ -168,7 +171,7 @@ def readable_commits(root: Path, on_damaged: Callable[[SnapshotDamaged], None] =
 
 
 def not_given_up(commits: Iterable[Commit]) -> Iterator[Commit]:
-    """Yield those of `commits`, the newest first, that no later one went past: what is damaged is, and stays there."""
+    """Yield `commits`, the newest first, without those that were given up: damaged ones that a later one skipped."""
     before: int | None = None
     for commit in commits:
         if before is None or commit.sequence <= before:
@@ -177,7 +180,7 @@ def not_given_up(commits: Iterable[Commit]) -> Iterator[Commit]:
 
 
 def put_commit(root: Path, commit: Commit) -> Commit | None:
-    """Put `commit` in its place, whole and durable, and return it with its SHA-256; None if there is one already."""
+    """Put `commit` in its place, atomically and durably; return it with its SHA-256, or None if the number is taken."""
     text = json.dumps(_fields(commit), sort_keys=True, separators=(",", ":"))
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     path = commit_path(root, commit.sequence)
@@ -188,10 +191,10 @@ def put_commit(root: Path, commit: Commit) -> Commit | None:
 
 
 def require_log(commit: Commit, incarnation: bytes, partitions: int, directory: str) -> None:
-    """Return if `commit` is of this log; a hint names `directory`, which the user is to give instead.
+    """Check that `commit` is of this log. `directory` describes, for the hint, what the user should name instead.
 
     Raises:
-        WrongSnapshot: it is of another.
+        WrongSnapshot: it is of another log.
     """
     if (commit.incarnation, commit.partitions) != (incarnation.hex(), partitions):
         raise WrongSnapshot(

@@ -1,4 +1,4 @@
-"""Parquet files of a snapshot: written once under a name that nobody else uses, and read back by their columns."""
+"""Parquet files of a snapshot: written once, under a unique name, and read back by columns."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from topicfold.snapshot.durable_files import sync_directory, write_durably
 from topicfold.snapshot.tables import SCHEMAS
 
 ROW_GROUP = 16_384
-"""Rows of a group: small enough that one namespace's are read with little beside them."""
+"""Rows in a group: few enough that reading one namespace's rows reads little else."""
 
 _REPEATING = {
     "kind", "namespace", "partition", "gone", "live", "labels.key_value.key", "labels.key_value.value",
     "old_labels.key_value.key", "old_labels.key_value.value", "new_labels.key_value.key", "new_labels.key_value.value",
     "incarnation", "operations.list.element.actor", "deletes", "payload_schema",
 }  # fmt: skip
-"""Columns that hold few different values in whatever table has them."""
+"""Columns with few distinct values, in whatever table has them."""
 
 _FOUND_BY = ["kind", "route", "partition", "offset", "sequence", "time", "namespace"]
-"""Columns whose least and greatest values are kept, so that groups can be passed over."""
+"""Columns with statistics (least and greatest value), so that groups can be skipped."""
 
 _NAMED = 16
 """Digits of a file's SHA-256 in its name."""
@@ -34,10 +34,10 @@ _NAME = re.compile(rf"-[0-9a-f]{{16}}-([0-9a-f]{{{_NAMED}}})\.parquet$")
 
 
 def write_rows(root: Path, table: str, label: str, rows: pa.Table) -> DataFile:
-    """Write a new file of `table`, durably, and return what a commit says of it. `label` is for people.
+    """Write a new file of `table`, durably, and return its entry for a commit. Its name begins with `label`.
 
-    Texts may be dictionaries, which spares Parquet to look for the different ones. The name says what the content is:
-    so a growing table can be looked at when the commits that say it too are gone.
+    Texts may be dictionaries, which saves Parquet from searching for distinct values. The name contains part of the
+    content's SHA-256, so that files of a growing table can be checked even when the commits that added them are gone.
     """
     sink = pa.BufferOutputStream()
     pq.write_table(
@@ -62,7 +62,7 @@ def write_rows(root: Path, table: str, label: str, rows: pa.Table) -> DataFile:
 
 
 def is_as_named(path: Path) -> bool:
-    """Return whether a file still holds what its name says; true for one that somebody else wrote, or we long ago.
+    """Return whether a file still matches the hash in its name; True if the name has none, as with others' files.
 
     Raises:
         OSError: it cannot be read.
@@ -79,7 +79,7 @@ def is_as_named(path: Path) -> bool:
 def read_rows(
     root: Path, files: Sequence[DataFile], table: str, columns: Sequence[str] | None = None, filters: object = None
 ) -> pa.Table:
-    """Return the rows of these files of one table, only these columns, where `filters` hold."""
+    """Return the rows of those `files` that belong to `table`, with only these columns, where `filters` hold."""
     schema = SCHEMAS[table]
     parts = [
         pq.read_table(
@@ -94,7 +94,7 @@ def read_rows(
 
 
 def _as_declared(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return `rows` with the types of `schema`, where they are not the same but for dictionaries."""
+    """Return `rows` with the types of `schema`; columns that differ only in being dictionaries are left as they are."""
     columns = {}
     for field in schema:
         column = rows[field.name]
@@ -103,7 +103,7 @@ def _as_declared(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """Return a type with the types of values in place of dictionaries."""
+    """Return a type with dictionaries replaced by their values' types."""
     if pa.types.is_dictionary(kind):
         return kind.value_type
     if pa.types.is_map(kind):
@@ -112,7 +112,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def _dictionaries(table: str) -> list[str]:
-    """Return the columns of `table` to keep as numbers into a list of their values."""
+    """Return the columns of `table` to write with a dictionary."""
     if table in ("label_index", "label_index_diffs"):
         return ["sequence", "namespace", "key", "value", "change", "actor"]
     return [name for name in _REPEATING if name.partition(".")[0] in SCHEMAS[table].names]

@@ -1,7 +1,7 @@
-"""Which files make up a Delta table now, by its log alone: JSON, and Parquet where it was summed up.
+"""Which files make up a Delta table now, according to its log: JSON entries, and checkpoints in Parquet.
 
-The tables that only grow outlive the commits that began them, so what they hold is known to their logs and to nobody
-else. Whoever tidied one up (`optimize`) changed its files, too.
+The growing tables outlive the commits that wrote them, so only their Delta logs know what they consist of. Somebody
+may also have merged their files (`optimize`).
 
 Source: Delta's protocol, "Action Reconciliation" and "Checkpoints" (classic, of one part or several).
 """
@@ -26,7 +26,7 @@ _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10}))?\.parquet"
 
 
 def active_paths(root: Path, table: str) -> list[str]:
-    """Return the files of a table relative to `root`, sorted; none where there is no such table.
+    """Return the paths of a table's files relative to `root`, sorted; an empty list if there is no such table.
 
     Raises:
         SnapshotDamaged: its log cannot be read.
@@ -48,9 +48,9 @@ def active_paths(root: Path, table: str) -> list[str]:
 
 
 def _actions(directory: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield what was done to the table, in order, from the newest checkpoint on.
+    """Yield the actions on the table in order, from the newest checkpoint on.
 
-    Checkpoints are looked for: the file that names the newest is no more than a hint, and may be lost or wrong.
+    Checkpoints are searched for: the file that names the newest one is only a hint, and may be missing or wrong.
 
     Raises:
         ValueError: an entry is missing.
@@ -67,7 +67,7 @@ def _actions(directory: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _newest_checkpoint(directory: Path) -> tuple[int, list[Path]]:
-    """Return the version of the newest whole checkpoint, and its parts; -1 and none where there is none."""
+    """Return the version of the newest complete checkpoint, and its parts; -1 and an empty list if there is none."""
     parts: dict[tuple[int, int], list[Path]] = {}
     for path in sorted(directory.glob("*.checkpoint*.parquet")):
         if name := _CHECKPOINT.fullmatch(path.name):

@@ -1,4 +1,4 @@
-"""The clock by which files say when they were written: that of the machine where they lie, which may be another."""
+"""The clock that dates files: that of the machine with the file system, which may be another one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from topicfold.snapshot.unfinished import unfinished
 
 
 def now_in(directory: Path) -> float:
-    """Return the time now, in seconds since 1970, as a file that is made in `directory` at this moment says it."""
+    """Return the time now, in seconds since 1970, as the modification time of a file just created in `directory`."""
     probe = unfinished(directory / "now")
     probe.touch()
     try:

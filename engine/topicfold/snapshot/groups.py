@@ -1,4 +1,4 @@
-"""Groups: numbers of topics brought together by what they have in common, millions at once."""
+"""Groups: numbers of topics, grouped by a common property, millions at once."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _SIZE = array("I").itemsize
 _ROUND_BITS = 16
 _MOST_PARTS = 8
 _DENSE = 2
-"""Up to so many possible codes for each that there is, a table of all of them is faster than hashing."""
+"""If there are up to this many possible codes per code given, a table of all of them is faster than hashing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Numbers of topics, rising in each group; `codes`, which rise, says what each group is, `ends` where it ends."""
+    """Numbers of topics, rising in each group. `codes` are the groups' codes, rising; `ends` is where each one ends."""
 
     codes: Numbers
     ends: Numbers
     members: npt.NDArray[np.uint32]
 
     def between(self, low: int, high: int) -> tuple[Numbers, list[array[int]]]:
-        """Return the groups with codes from `low` on and below `high`: their codes, and the members of each."""
+        """Return the groups with codes from `low`, inclusive, to `high`, exclusive: their codes and their members."""
         first, last = np.searchsorted(self.codes, (low, high)).tolist()
         start = int(self.ends[first - 1]) if first else 0
         end = int(self.ends[last - 1]) if last else 0
@@ -40,7 +40,7 @@ class Groups:
 
 
 def ranked(codes: Codes) -> tuple[Codes, Numbers]:
-    """Return for each code its place among all different ones, and these, rising."""
+    """Return for each code its rank among the distinct ones, and the distinct codes, rising."""
     if codes.max(initial=0) < _DENSE * len(codes):
         is_there = np.zeros(int(codes.max(initial=0)) + 1, dtype=bool)
         is_there[codes] = True
@@ -55,7 +55,7 @@ def ranked(codes: Codes) -> tuple[Codes, Numbers]:
 
 
 def grouped(ranks: Codes, codes: Numbers, numbers: npt.NDArray[np.uint32]) -> Groups:
-    """Return `numbers` by their ranks among `codes`. Those of one rank have to rise already: they keep their order."""
+    """Return `numbers` grouped by their ranks among `codes`. Numbers of one rank must rise: they keep their order."""
     ends = np.append(0, np.cumsum(np.bincount(ranks, minlength=len(codes))))
     members = np.empty(len(numbers), np.uint32)
     for first, last in pairwise(_parts(ends)):
@@ -66,9 +66,9 @@ def grouped(ranks: Codes, codes: Numbers, numbers: npt.NDArray[np.uint32]) -> Gr
 
 
 def _parts(ends: Numbers) -> list[int]:
-    """Return where parts of about as many numbers begin among the ranks, and at last where the ranks end.
+    """Return the ranks where parts with about the same number of members begin, followed by the number of ranks.
 
-    Many ranks are sorted in parts, of which each takes one round and little memory: half the time of all at once.
+    Sorting many ranks in parts takes one round and little memory for each part: half the time of sorting all at once.
     """
     ranks = len(ends) - 1
     parts = min(-(-ranks // (1 << _ROUND_BITS - 1)), _MOST_PARTS)
@@ -77,9 +77,10 @@ def _parts(ends: Numbers) -> list[int]:
 
 
 def _order(ranks: Codes, count: int) -> Numbers:
-    """Return where ranks below `count` are, lowest first, and equal ones as they come.
+    """Return the places of `ranks`, all below `count`, in rising and stable order.
 
-    numpy sorts 16 bits in linear time: two rounds of that take 0.7, and one 0.4 of sorting (rank, number) as integers.
+    numpy sorts 16-bit numbers in linear time: two such rounds take 0.7 of the time of sorting pairs of rank and number
+    as integers, and one round 0.4.
     """
     order = np.argsort(ranks.astype(np.uint16), kind="stable")
     for shift in range(_ROUND_BITS, (count - 1).bit_length(), _ROUND_BITS):

@@ -1,4 +1,4 @@
-"""Data files of a commit, known to be what was written: what was hashed is what is given."""
+"""Reads a commit's data files and verifies them: the bytes that are returned are those that were hashed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from topicfold.snapshot.shortage import naming_shortage
 
 
 def require_intact(root: Path, commit: Commit, tables: tuple[str, ...] | None = None) -> None:
-    """Return if every data file that `commit` names, of `tables` or of all, is there and is what it was.
+    """Check that every data file that `commit` names, of `tables` or of all, exists and is unchanged.
 
     Raises:
-        SnapshotDamaged: names the first that is not.
+        SnapshotDamaged: names the first file that does not exist or has changed.
         SnapshotUnreadable: memory, open files or rights do not suffice, or the disk fails.
 
     Cost: reads all of them once; 1 to 2 GB/s.
@@ -27,13 +27,13 @@ def require_intact(root: Path, commit: Commit, tables: tuple[str, ...] | None = 
 
 
 def require_there(root: Path, commit: Commit) -> None:
-    """Return if every data file of the state after `commit` is there, as long as it was; none is read.
+    """Check that every data file of the state of `commit` exists and has its length, without reading any.
 
     Raises:
-        SnapshotDamaged: names the first that is not.
-        SnapshotUnreadable: it cannot be asked, for lack of rights or because the disk fails.
+        SnapshotDamaged: names the first file that does not exist or has another length.
+        SnapshotUnreadable: this cannot be checked, for lack of rights or because the disk fails.
 
-    Cost: a question to the file system for each.
+    Cost: one `stat` for each file.
     """
     for each in commit.files:
         path = root / each.path
@@ -49,10 +49,10 @@ def require_there(root: Path, commit: Commit) -> None:
 
 
 def require_file(root: Path, sequence: int, file: DataFile) -> memoryview:
-    """Return the bytes of one data file, once they are known to be what was written.
+    """Return the bytes of one data file, after verifying length and SHA-256.
 
     Raises:
-        SnapshotDamaged: they are not.
+        SnapshotDamaged: the file is missing or has changed.
         SnapshotUnreadable: memory, open files or rights do not suffice, or the disk fails.
     """
     path = root / file.path
@@ -69,7 +69,7 @@ def require_file(root: Path, sequence: int, file: DataFile) -> memoryview:
 
 
 def _content(path: Path, most: int) -> memoryview:
-    """Return what a file holds up to `most` bytes. numpy has so much in huge pages: half the time of `read_bytes`."""
+    """Return up to `most` bytes of a file. numpy allocates huge pages, which takes half the time of `read_bytes`."""
     room, filled = np.empty(most, np.uint8).data, 0
     with path.open("rb", buffering=0) as file:
         while taken := file.readinto(room[filled:]):

@@ -1,4 +1,4 @@
-"""How many topics bear what, counted in a snapshot's columns: no topic is made an object. Needs pyarrow and numpy."""
+"""How many topics have which labels, counted in a snapshot's columns, without an object per topic. Needs pyarrow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from topicfold.snapshot.topic_rows import TopicRows, are_system_topics, read_top
 
 
 class NewestCounts(NamedTuple):
-    """The `counts` of a `commit`; newer ones are `damaged`."""
+    """The `counts` of `commit`, the newest one that could be read; `damaged` says what is wrong with newer ones."""
 
     commit: Commit
     counts: LabelCounts
@@ -27,14 +27,14 @@ class NewestCounts(NamedTuple):
 
 
 def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> NewestCounts:
-    """Return the counts of the newest commit whose topics are whole; of these namespaces, or of all there are.
+    """Return the counts of the newest commit whose topics are undamaged; for these namespaces, or for all if None.
 
     Pulsar's own topics are left out, as wherever topics are listed.
 
     Raises:
-        NamespaceNotFound: one of them is not there, or no more.
+        NamespaceNotFound: one of the namespaces does not exist in that commit.
         WrongSnapshot: there is no commit, or a newer version wrote it.
-        SnapshotDamaged: none is whole; says what is wrong with the newest.
+        SnapshotDamaged: all are damaged; says what is wrong with the newest.
         SnapshotUnreadable: its commits cannot be listed or read, or memory, open files or rights do not suffice.
 
     Cost: 1 µs a topic with five labels.
@@ -54,11 +54,11 @@ def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> Newes
 
 
 def _require_there(root: Path, commit: Commit, namespaces: Collection[str]) -> None:
-    """Return if all of these namespaces are there.
+    """Check that all of these namespaces exist in `commit`.
 
     Raises:
-        NamespaceNotFound: one is not.
-        SnapshotDamaged: a file of the commit is not what it was.
+        NamespaceNotFound: one does not.
+        SnapshotDamaged: a file of the commit is missing or has changed.
     """
     files = [require_file(root, commit.sequence, file) for file in commit.files_of("namespaces")]
     tables = [pq.read_table(pa.BufferReader(file), columns=["namespace"]) for file in files]

@@ -1,11 +1,11 @@
-"""Loading: the state that a commit left, from its files into the engine's indexes, or not at all.
+"""Loading: a commit's state, from its files into the engine's indexes, completely or not at all.
 
-    load(root, log…)           the newest commit that is whole, with its state; commits before it where it is not
+    load(root, log…)           the state of the newest commit; of an earlier one if it is damaged
     restore(root, commit, …)   the state of one commit
 
-Nothing is taken on trust: every file's length and SHA-256, the log's incarnation and partitions, the level, the counts,
-and the digest of what was built. Files are read once, and what was hashed is what is parsed. Needs pyarrow, and neither
-Spark nor Java. Blocks for seconds; run it in a thread.
+Everything is verified: every file's length and SHA-256, the log's incarnation and partitions, the level, the counts,
+and the digest of the loaded state. Files are read once, so the bytes that are parsed are those that were hashed. Needs
+pyarrow, but neither Spark nor Java. Blocks for seconds; run it in a thread.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from topicfold.state.columns import Columns
 from topicfold.state.fold import NewState, PartitionState
 
 Tell = Callable[[int, int], None]
-"""Takes how many of how many rows are done."""
+"""Takes the progress: how many of how many rows are done."""
 
 
 class NewestEvent(NamedTuple):
-    """The newest of the events that aggregates of a partition come from: where it lies, and its id."""
+    """Offset and id of the newest event in a partition's state."""
 
     offset: int
     event_id: bytes
 
 
 class Loaded(NamedTuple):
-    """The state that `commit` left, by partition; `damaged` says what is wrong with the newer commits, newest first.
+    """The state of `commit`, by partition; `damaged` says what is wrong with newer commits, the newest first.
 
-    `newest` has the last accepted event of each partition that has folded any: the log it goes on from must hold it.
+    `newest` has the newest event in the state of each partition that has any: the log to continue from must hold it.
     """
 
     commit: Commit
@@ -66,15 +66,15 @@ def load(
     among: Collection[str] | None = None,
     tell: Tell = lambda done, total: None,
 ) -> Loaded | None:
-    """Return the state of the newest commit that is whole; None where there is no commit to choose from.
+    """Return the state of the newest undamaged commit; None if there is no commit to choose from.
 
-    With `only`, that of these partitions alone. With `not_above`, of the newest commit whose positions do not exceed
-    these; with `among`, of the newest that has one of these SHA-256.
+    `only` restricts this to some partitions. `not_above` restricts the choice to commits whose positions do not exceed
+    these, `among` to those with one of these SHA-256.
 
     Raises:
-        WrongSnapshot: it is of another log than this, or of a newer version.
-        LevelUnsupported: it is at a level that this version does not know.
-        SnapshotDamaged: there are commits to choose from, and none is whole; says what is wrong with the newest.
+        WrongSnapshot: a commit is of another log, or by a newer version.
+        LevelUnsupported: a commit is at a level that this version does not know.
+        SnapshotDamaged: there are commits to choose from, but all are damaged; says what is wrong with the newest.
         SnapshotUnreadable: the commits cannot be listed or read, or memory, open files or rights do not suffice.
     """
     damaged: list[SnapshotDamaged] = []
@@ -96,7 +96,7 @@ def load(
 
 
 def require_own(commit: Commit, incarnation: bytes, partitions: int) -> None:
-    """Return if `commit` is of this log, and of a level that is known.
+    """Check that `commit` is of this log, and at a level that is known.
 
     Raises:
         WrongSnapshot, LevelUnsupported: it is not.
@@ -106,7 +106,7 @@ def require_own(commit: Commit, incarnation: bytes, partitions: int) -> None:
 
 
 def require_level(commit: Commit) -> None:
-    """Return if what comes behind `commit` is folded by a rule that is known.
+    """Check that the folding rule for what follows `commit` is known.
 
     Raises:
         LevelUnsupported: it is not.
@@ -126,12 +126,12 @@ def restore(
     only: Collection[int] | None = None,
     tell: Tell = lambda done, total: None,
 ) -> dict[int, PartitionState]:
-    """Return the state that `commit` left, of all partitions or `only` of these, equal to what folding comes to.
+    """Return the state of `commit`, for all partitions or `only` for some, equal to what folding gives.
 
-    Topics have other numbers than where they were folded.
+    Topics have other numbers than in a folded state, which no answer depends on.
 
     Raises:
-        SnapshotDamaged: a file is not what the commit says, or what was built of them all is not.
+        SnapshotDamaged: a file, or the loaded state, is not what the commit says.
         SnapshotUnreadable: memory, open files or rights do not suffice.
 
     Cost: 2 µs a topic with five labels, and 1 µs an operation in the rings.
@@ -151,7 +151,7 @@ def _restored(
             with naming_shortage(root):
                 newest = _fill(root, commit, states, progress)
         except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
-            # What was hashed is what was written: so it was written wrong, or by a version that knows more.
+            # The hashes match, so the files were written wrong, or by a version that knows more.
             raise _damaged(commit, f"cannot be read: {error}") from error
         _require_same(commit, states)
     return states, newest
@@ -177,14 +177,14 @@ def _fill(
             for partition, rings in read_rings(list(verified("rings")), capacities).items():
                 states[partition].operations.restore(*rings)
 
-        # All that is little is made while topics are verified and read, which hardly needs the interpreter.
+        # All small parts are built while topics are verified and read, which hardly needs the interpreter.
         restoring_rings = pool.submit(restore_rings)
         base, tail = list(verified("topics")), list(verified("topics_tail"))
         reading_owners = pool.submit(read_owners, [*base, *tail], commit.partitions)
         rows = read_topics(base, tail, list(states))
         tenants, namespaces = reading_owners.result()
         restoring_rings.result()
-        # What nobody reads here has to be whole, too.
+        # Files that are not parsed here must be undamaged too.
         for table in list(verifying):
             list(verified(table))
     del base, tail
@@ -216,10 +216,10 @@ def _capacities(state: PartitionState) -> tuple[int, int]:
 
 
 def _require_same(commit: Commit, states: Mapping[int, PartitionState]) -> None:
-    """Return if what was built has the digests and, if it is everything, the counts that the commit says."""
+    """Check that the loaded states have the digests and, if all were loaded, the counts that the commit says."""
     for partition, state in states.items():
         if state.digest().hex() != commit.digests[partition]:
-            raise _damaged(commit, f"comes to another digest in partition {partition}")
+            raise _damaged(commit, f"gives another digest in partition {partition}")
     if len(states) < commit.partitions:
         return
     tables = [table for state in states.values() for table in state.topics.values()]
@@ -239,7 +239,7 @@ def _damaged(commit: Commit, what: str) -> SnapshotDamaged:
 
 
 class _Progress:
-    """How far a load is."""
+    """How far a load has come."""
 
     def __init__(self, tell: Tell, total: int) -> None:
         self._tell, self._total, self._done = tell, total, 0

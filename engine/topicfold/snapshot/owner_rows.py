@@ -1,4 +1,4 @@
-"""Tenants and namespaces, read from verified files. Few beside topics."""
+"""Tenants and namespaces, read from verified files. They are few compared with topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from topicfold.state.aggregate import Aggregate, Etag
 
 OWNER_COLUMNS = ["kind", "partition", "name", "offset", "live", "version", "etag_id", "etag_place", "payload_schema",
                  "payload", "incarnation"]  # fmt: skip
-"""The columns of `topics` that say all of a tenant or namespace."""
+"""The columns of `topics` that make up a tenant or namespace."""
 
 _TOPIC = KINDS[AggregateKind.TOPIC]
 
@@ -24,9 +24,9 @@ Owners = list[dict[str, Aggregate]]
 
 
 def read_owners(files: Sequence[memoryview], partitions: int) -> tuple[Owners, Owners]:
-    """Return tenants and namespaces, dead ones too, from files of `topics` and `topics_tail`.
+    """Return tenants and namespaces, deleted ones too, from files of `topics` and `topics_tail`.
 
-    Of several rows of one the newest counts.
+    If one has several rows, the newest counts.
     """
     tenants: Owners = [{} for _ in range(partitions)]
     namespaces: Owners = [{} for _ in range(partitions)]
@@ -41,7 +41,7 @@ def read_owners(files: Sequence[memoryview], partitions: int) -> tuple[Owners, O
 
 
 def aggregate_of(row: Mapping[str, Any]) -> Aggregate:
-    """Return what a row of `topics` with `OWNER_COLUMNS` says."""
+    """Return the aggregate in a row of `topics` with `OWNER_COLUMNS`."""
     return Aggregate(
         row["version"],
         row["live"],
@@ -58,7 +58,7 @@ def _rows_of_owners(raw: memoryview) -> Iterator[dict[str, Any]]:
     kind = file.schema_arrow.names.index("kind")
     for number in range(file.num_row_groups):
         kept = file.metadata.row_group(number).column(kind).statistics
-        # Kinds are kept in order with their least and greatest values, so all but a few groups are passed over.
+        # Groups have statistics of their kinds, so all groups that hold only topics are skipped.
         if kept is None or not kept.has_min_max or {kept.min, kept.max} != {_TOPIC}:
             rows = file.read_row_group(number, columns=OWNER_COLUMNS)
             yield from rows.filter(pc.not_equal(rows["kind"], _TOPIC)).to_pylist()

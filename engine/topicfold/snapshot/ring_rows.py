@@ -1,4 +1,4 @@
-"""The rings of operations: one row of 43 bytes for each, laid out as digests hash it."""
+"""The rings of operations: one row of 43 bytes for each operation, in the layout that digests hash."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def entries(
 
 
 def ring_content(rows: pa.Table) -> Ids:
-    """Return the operations in rows of the table `rings` as rings keep them.
+    """Return the operations in rows of the table `rings`, as rings keep them.
 
     Raises:
-        ValueError: an id is of another length.
+        ValueError: an id has a wrong length.
     """
     return entries(
         ids_of(rows["operation"]), rows["verdict"].to_numpy(), ids_of(rows["etag_id"]), rows["etag_place"].to_numpy(),
@@ -37,9 +37,9 @@ def ring_content(rows: pa.Table) -> Ids:
 def read_rings(
     files: Sequence[memoryview], capacities: Mapping[int, tuple[int, int]]
 ) -> dict[int, tuple[bytes, bytes]]:
-    """Return of each partition in `capacities` its rings, by client and by server, as `OperationRing.restore` wants.
+    """Return, for each partition in `capacities`, its rings by client and by server, as `OperationRing.restore` takes.
 
-    Files may hold operations that have fallen out of the rings, which hold so many each.
+    `capacities` has the capacities of both rings. Files may also hold operations that the rings have dropped since.
     """
     parts = [pq.read_table(pa.BufferReader(raw), schema=RINGS) for raw in files]
     rows = pa.concat_tables(parts) if parts else RINGS.empty_table()

@@ -1,5 +1,5 @@
-"""What hinders a process while it reads a snapshot: what it lacks, the right to included, or a disk that fails. That
-says nothing about the files, which may all be whole.
+"""What keeps a process from reading a snapshot although its files may be undamaged: missing rights, memory or open
+files, or a failing disk.
 """
 
 from __future__ import annotations
@@ -13,40 +13,39 @@ from topicfold.errors import SnapshotUnreadable
 from topicfold.shortage import shortage_in
 
 _FAILS = (errno.EIO, errno.ENXIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EHOSTDOWN)
-"""What a disk says that cannot read, and a file system whose other end is away."""
+"""Errors of a disk that fails to read, and of a remote file system that does not answer."""
 
 
 @contextmanager
 def naming_shortage(path: Path) -> Iterator[None]:
-    """Say so where memory, open files, threads or rights do not suffice to read what lies at `path`, of a snapshot, or
-    its disk fails.
+    """Translate errors of the block that only say that `path`, a part of a snapshot, cannot be read by this process.
 
-    To be put where other errors mean damage: commits that are damaged are gone past, and for ever.
+    Use this wherever any other error means damage: a commit that counts as damaged is given up for good.
 
     Raises:
-        SnapshotUnreadable: they do not, or it does.
+        SnapshotUnreadable: memory, open files, threads or rights do not suffice, or the disk fails.
     """
     try:
         yield
     except PermissionError as error:
         raise SnapshotUnreadable(
             f"{path} may not be read",
-            hint="That says nothing about the snapshot. Its files are open to the user alone who runs the job: run as "
-            "that one what reads them, or change their owner or their mode.",
+            hint="The snapshot itself may be fine. Only the user who runs the job may read its files: read them as "
+            "that user, or change their owner or mode.",
             path=str(path),
         ) from error
     except (MemoryError, OSError, RuntimeError) as error:
         if shortage := shortage_in(error):
             raise SnapshotUnreadable(
                 f"{path} cannot be read now: {shortage}",
-                hint="That says nothing about the snapshot. Let this process have more of it, and try again.",
+                hint="The snapshot itself may be fine. Give this process more of what it lacks, and try again.",
                 path=str(path),
             ) from error
         if isinstance(error, OSError) and error.errno in _FAILS:
             raise SnapshotUnreadable(
                 f"{path} cannot be read: {error.strerror}",
-                hint="The disk fails, or the file system whose it is: that says nothing about the snapshot. Once it is "
-                "known that a file is lost, remove that: then it is gone on from an older commit.",
+                hint="The disk or the file system failed; the snapshot itself may be fine. If you know that the file "
+                "is lost, remove it: then an older commit is used.",
                 path=str(path),
             ) from error
         raise

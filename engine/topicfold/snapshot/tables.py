@@ -1,7 +1,7 @@
-"""The tables of a snapshot: their columns, as Arrow has them. `schemas/tables.md` says what each column means.
+"""The tables of a snapshot: their columns, as Arrow schemas. `schemas/tables.md` says what each column means.
 
-Delta tables, so plain Parquet files below a directory each; only types that Delta, Trino, DuckDB and pandas all know.
-Frozen like the log's formats: columns may be added, none may change its meaning.
+They are Delta tables, so each is a directory of Parquet files. They have only types that Delta, Trino, DuckDB and
+pandas all know. They are frozen like the log's formats: columns may be added, but none may change its meaning.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS: Mapping[int, str] = {
     AggregateKind.NAMESPACE: "namespace",
     AggregateKind.TOPIC: "topic",
 }
-"""How the column `kind` spells kinds of aggregates."""
+"""The values of the column `kind`, by kind of aggregate."""
 
 TOPICS = pa.schema(
     {
@@ -154,7 +154,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 }
 
 STATE_TABLES = ("topics", "topics_tail", "namespaces", "label_index", "rings")
-"""Tables that say what is now: a commit names all of their files."""
+"""Tables of the current state: a commit names all of their files."""
 
 GROWING_TABLES = ("label_index_diffs", "history")
-"""Tables that say what was: a commit names only the files it adds."""
+"""Tables of the past: a commit names only the files that it adds."""

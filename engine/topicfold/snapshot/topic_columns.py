@@ -1,4 +1,4 @@
-"""From rows of topics to what tables of topics are made of: postings by sorting, never topic by topic."""
+"""Converts rows of topics to the columns of topic tables: builds postings by sorting, never topic by topic."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def columns_of(rows: TopicRows, separator: str) -> Iterator[Owned]:
 
     Cost: 1 µs a topic with five labels.
     """
-    assert PACKED.itemsize == ROW.size  # noqa: S101 -- else nothing that is made here can be read
+    assert PACKED.itemsize == ROW.size  # noqa: S101 -- otherwise nothing that is built here could be read
     if not len(rows.chosen):
         return
     places = _places_of(rows)
     with ThreadPoolExecutor(2) as pool:
-        # Sorting labels hardly needs the interpreter, and making objects needs nothing else.
+        # Sorting labels hardly needs the interpreter, while creating objects needs nothing else.
         sorting = pool.submit(_Labels, rows, places, pool)
         names = _Names(rows, places, separator)
         in_order = _InOrder(rows)
@@ -64,14 +64,14 @@ def columns_of(rows: TopicRows, separator: str) -> Iterator[Owned]:
 
 
 def newest_row(columns: Columns) -> tuple[int, bytes]:
-    """Return offset and version of the topic that was changed last, of one topic at least. Cost: 10 ns a topic."""
+    """Return offset and version of the topic that changed last; there must be a topic. Cost: 10 ns a topic."""
     rows = np.frombuffer(columns.rows, PACKED)
     newest = rows[int(rows["offset"].argmax())]
     return int(newest["offset"]), newest["version"].tobytes()
 
 
 class _InOrder:
-    """What hangs on nothing but the rows themselves, of all that are chosen, in their order."""
+    """The parts of `Columns` that are taken straight from the rows: for all chosen rows, in their order."""
 
     def __init__(self, rows: TopicRows) -> None:
         chosen = rows.chosen
@@ -86,13 +86,13 @@ class _InOrder:
         self._kafka_names = _objects(rows.kafka_names, chosen[self._named])
 
     def columns(self, part: slice) -> dict[str, Any]:
-        """Return those of `Columns` for the topics at these places."""
+        """Return these parts for the topics at these places."""
         named = slice(*np.searchsorted(self._named, (part.start, part.stop)).tolist())
         numbers = (self._named[named] - part.start).tolist()
         packed = bytearray((part.stop - part.start) * PACKED.itemsize)
         rows = np.frombuffer(packed, PACKED)
-        # Straight to where they stay: that much memory for all topics at once costs more than taking them. No number
-        # is out of bounds, and where numpy has to look it first takes them elsewhere.
+        # Take them straight into their final place: allocating memory for all topics at once costs more than the take.
+        # No number is out of bounds; mode "clip" keeps numpy from checking that by way of a copy.
         self._packed.take(self._chosen[part], out=rows, mode="clip")
         keys = self._keys[part].tolist()
         return {
@@ -112,7 +112,8 @@ class _InOrder:
 class _Places(NamedTuple):
     """Where each row's topic will be: `of` is the place of its namespace among all, −1 for rows that do not count.
 
-    `numbers` are the topics' in their namespaces; `starts` says where these begin among the chosen rows.
+    `numbers` are the topics' numbers in their namespaces; `starts` is where each namespace begins among the chosen
+    rows.
     """
 
     of: Numbers
@@ -131,20 +132,20 @@ def _places_of(rows: TopicRows) -> _Places:
 
 
 class _Labels:
-    """The label indexes of all namespaces, which are numbered by their place among the rows.
+    """The label indexes of all namespaces, which are numbered in the order of the chosen rows.
 
-    `of_chosen` has the numbers of the pairs that each chosen topic bears.
+    `of_chosen` has, for each chosen topic, the numbers of its pairs of key and value.
     """
 
     def __init__(self, rows: TopicRows, places: _Places, pool: Executor) -> None:
-        """Sort labels; the unions by key in `pool`, beside the rest."""
+        """Sort labels; in parallel, in `pool`, the topics of each key."""
         self._keys, self._values = rows.label_keys.values, rows.label_values.values
         width, values = self._width = max(len(self._keys), 1), max(len(self._values), 1)
         counts, key, value = rows.counts, rows.label_keys.codes, rows.label_values.codes
         if len(rows.chosen) < len(rows):
             kept = np.repeat(places.of >= 0, counts)
             counts, key, value = np.where(places.of >= 0, counts, 0), key[kept], value[kept]
-        # Half the memory to go through where that is enough.
+        # 32 bits where they suffice: half the memory to go through.
         of = places.of.astype(np.int32 if len(places.starts) * width * values < 1 << 31 else np.int64)
         key = key + np.repeat(of * width, counts)
         topics = np.repeat(places.numbers, counts)
@@ -168,7 +169,7 @@ class _Labels:
 
 
 class _Names:
-    """What the name indexes of all namespaces hold: live topics by number of segments, and by segment."""
+    """The content of the name indexes of all namespaces: live topics by number of segments, and by segment."""
 
     def __init__(self, rows: TopicRows, places: _Places, separator: str) -> None:
         of, numbers, is_live = places.of, places.numbers, rows.is_live & (places.of >= 0)
@@ -202,7 +203,7 @@ class _Names:
         return dict(zip((lengths - place * self._longest).tolist(), found, strict=True))
 
     def places(self, place: int) -> Iterator[tuple[tuple[int, str], array[int]]]:
-        """Return them by position and segment."""
+        """Return the topics of the namespace at `place` by position and segment."""
         width = self._width * MAX_SEGMENTS
         codes, found = self._places.between(place * width, (place + 1) * width)
         position, text = np.divmod(codes - place * width, self._width)
@@ -211,18 +212,18 @@ class _Names:
 
 def _sum(hashes: np.ndarray[Any, Any]) -> int:
     """Return the sum of hashes modulo 2^128."""
-    # Each of the four by itself: one sum of the four takes twice as long.
+    # Each of the four words by itself: summing all four at once takes twice as long.
     words = hashes.getfield((">u4", 4))
     return sum(int(words[:, place].sum(dtype=np.uint64)) << 96 - 32 * place for place in range(4)) % (1 << 128)
 
 
 def _pieces(content: memoryview, ends: Numbers, chosen: Numbers) -> Pieces:
-    """Return those of the chosen rows; row n's bytes lie from `ends[n]` to `ends[n + 1]`."""
+    """Return the pieces of the chosen rows; row n has the bytes from `ends[n]` to `ends[n + 1]`."""
     return Pieces(content, ends[chosen].data, ends[chosen + 1].data)
 
 
 def _objects(texts: pa.Array, chosen: Numbers) -> npt.NDArray[np.object_]:
-    """Return the chosen texts as Python has them, one after another in memory, too."""
+    """Return the chosen texts as Python strings, which then follow each other in memory too."""
     found: npt.NDArray[np.object_] = texts.take(pa.array(chosen)).to_numpy(zero_copy_only=False)
     return found
 

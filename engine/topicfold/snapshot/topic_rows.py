@@ -1,7 +1,7 @@
 """Rows of topics, read from verified files into plain columns.
 
-Texts that repeat stay numbers into lists of their values, from the file to the index: no label is made a string that
-another topic bears too.
+Texts that repeat stay indices into lists of distinct values, from the file to the index: no string is created more than
+once for a label that several topics have.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ Ids = npt.NDArray[np.uint8]
 
 PACKED = np.dtype([("version", "V16"), ("etag_id", "V16"), ("etag_place", "<u2"), ("payload_schema", "<u2"),
                    ("offset", "<i8"), ("hash", "V16")])  # fmt: skip
-"""`ROW`, as numpy has it."""
+"""`ROW` as a numpy type."""
 
 TOPIC_COLUMNS = (
     "kind", "namespace", "key", "partition", "offset", "gone", "live", "version", "etag_id", "etag_place", "hash",
     "payload_schema", "payload", "labels", "partitions", "kafka_name", "pending", "grants",
 )  # fmt: skip
-"""The columns that are read of topics."""
+"""The columns that are read for topics."""
 
 _PAYLOAD = TOPICS.get_field_index("payload")
-"""No field before it has fields of its own, so its column in Parquet has the same number."""
+"""No field before it is nested, so its column in Parquet has the same number."""
 
 REPEATING = ("kind", "namespace", "labels.key_value.key", "labels.key_value.value")
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts that repeat: `codes` are places in `values`."""
+    """Texts that repeat: `codes` are indices into `values`."""
 
     codes: npt.NDArray[np.int32]
     values: list[str]
@@ -53,13 +53,14 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class TopicRows:
-    """Topics in columns. `chosen` are the rows that count, one for each topic, those of a namespace together.
+    """Topics in columns. `chosen` are the rows that count, one for each topic, grouped by namespace.
 
-    `packed` has what tables keep of every topic. Row n's payload lies in `payloads` from `payload_ends[n]` to
-    `payload_ends[n + 1]`. Of labels, `counts` says how many each row has; keys and values are one row's after
-    another's.
-    `is_special`: its payload has to be looked into, for it has grants or a step in Kafka, or the job, an older or a
-    newer version, may have read it otherwise. `kafka_names` is null where the name follows from the topic's own.
+    - `packed`: the fixed-size data that tables keep for every topic.
+    - `payloads`, `payload_ends`: row n's payload is in `payloads` from `payload_ends[n]` to `payload_ends[n + 1]`.
+    - `counts`: the number of labels of each row; `label_keys` and `label_values` have the labels row after row.
+    - `is_special`: the payload has to be decoded, because it has grants or a pending step in Kafka, or because the job,
+      as an older or newer version, may have read it differently.
+    - `kafka_names`: null where the name in Kafka follows from the topic's own.
     """
 
     chosen: Numbers
@@ -83,9 +84,9 @@ class TopicRows:
 
 
 def read_topics(base: Iterable[memoryview], tail: Iterable[memoryview], partitions: Sequence[int]) -> TopicRows:
-    """Return the rows in these files of `topics` and of `topics_tail`; those of topics of `partitions` are chosen.
+    """Return the rows in these files of `topics` and `topics_tail`. Rows in `partitions` are chosen.
 
-    Of several rows of a topic the newest counts, and none does if that is gone.
+    If a topic has several rows, the newest counts; if that is gone, none does.
     """
     files = [[_File.of(raw) for raw in files] for files in (base, tail)]
     whole = [file for each in files for file in each]
@@ -110,12 +111,12 @@ class _File:
         return cls(content, pq.ParquetFile(pa.BufferReader(content)).metadata)
 
     def payload_bytes(self) -> int:
-        """Return how many bytes payloads have, or a little more."""
+        """Return the size of all payloads in bytes, or a little more."""
         groups = map(self.metadata.row_group, range(self.metadata.num_row_groups))
         return sum(group.column(_PAYLOAD).total_uncompressed_size for group in groups)
 
     def group(self, number: int) -> pa.Table:
-        """Return a row group. A dictionary of nested texts can be had of one at a time only."""
+        """Return a row group. Only for a single one can nested texts be read as dictionaries."""
         reader = pq.ParquetFile(pa.BufferReader(self.content), metadata=self.metadata, read_dictionary=list(REPEATING))
         return reader.read_row_group(number, columns=list(TOPIC_COLUMNS), use_threads=False)
 
@@ -123,7 +124,7 @@ class _File:
 def _groups(files: Iterable[_File], pool: Executor) -> Iterator[pa.Table]:
     """Yield the rows of topics in `files`, a row group at a time.
 
-    Groups are read side by side, which takes a third of the time of reading the columns of each side by side.
+    Groups are read in parallel, which takes a third of the time of reading each group's columns in parallel.
     """
     for file in files:
         for group in pool.map(file.group, range(file.metadata.num_row_groups)):
@@ -135,13 +136,13 @@ def _groups(files: Iterable[_File], pool: Executor) -> Iterator[pa.Table]:
 
 
 class _Gathered:
-    """Rows put together from groups; of these only the texts are kept, so that those after them use the same memory.
+    """Rows collected from groups. Of a group only the texts are kept, so that the next ones reuse its memory.
 
-    A quarter to a half of a load's processor time was the system's, for memory that had not been used before.
+    The system spent a quarter to a half of a load's processor time on memory that had not been used before.
     """
 
     def __init__(self, most: int, payload_bytes: int) -> None:
-        """Make room for up to `most` rows, and for payloads of about so many bytes."""
+        """Allocate space for up to `most` rows, and for payloads of about `payload_bytes`."""
         self._length = 0
         self._packed = np.empty(most, PACKED)
         self._partitions, self._partition_counts = np.empty(most, np.int32), np.empty(most, np.int32)
@@ -153,7 +154,7 @@ class _Gathered:
         self._label_values: list[pa.DictionaryArray] = []
 
     def add(self, groups: Iterable[pa.Table]) -> int:
-        """Add the rows of `groups`; return how many there are now."""
+        """Add the rows of `groups`; return the number of rows so far."""
         for group in groups:
             part = slice(self._length, self._length + len(group))
             packed = self._packed[part]
@@ -180,7 +181,7 @@ class _Gathered:
         return self._length
 
     def rows(self, pool: Executor) -> TopicRows:
-        """Return all rows; none is chosen. The labels' values, which are the most, are put together in `pool`."""
+        """Return all rows; none is chosen. The labels' values, the largest part, are joined in `pool`."""
         flags = {f"is_{name}": each[: self._length] for name, each in self._flags.items()}
         label_values = pool.submit(_texts, self._label_values)
         return TopicRows(
@@ -225,7 +226,7 @@ def ids_of(column: pa.ChunkedArray, width: int = 16) -> Ids:
     """Return a column of bytes, all `width` long and none null, as rows.
 
     Raises:
-        ValueError: one is of another length.
+        ValueError: one has another length.
     """
     parts = []
     for chunk in column.chunks:
@@ -247,7 +248,7 @@ def are_system_topics(keys: pa.LargeStringArray) -> Flags:
 
 
 def _newest(rows: TopicRows, places: Numbers) -> Numbers:
-    """Return of the rows of each topic the one with the highest offset, if it is not gone."""
+    """Return for each topic the place of its row with the highest offset, unless that is gone."""
     identity = _identity(rows)[places]
     order = np.lexsort((rows.packed["offset"][places], identity))
     is_last = np.append(identity[order][1:] != identity[order][:-1], True) if len(order) else np.zeros(0, bool)
@@ -257,7 +258,7 @@ def _newest(rows: TopicRows, places: Numbers) -> Numbers:
 
 
 def _identity(rows: TopicRows) -> Numbers:
-    """Return a number for each row that rows of the same topic share, and no others."""
+    """Return a number for each row, the same for rows of the same topic and for no others."""
     keys = rows.keys.dictionary_encode()
     codes = keys.indices.to_numpy().astype(np.int64)
     both = pa.array(codes * len(rows.namespaces.values) + rows.namespaces.codes).dictionary_encode()
@@ -266,7 +267,7 @@ def _identity(rows: TopicRows) -> Numbers:
 
 
 def _joined_texts(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column of texts in one piece, which may be longer than 2 GiB."""
+    """Return a column of texts as one array, which may have more than 2 GiB."""
     return column.cast(pa.large_string()).combine_chunks()
 
 
@@ -279,7 +280,7 @@ def _texts(chunks: Sequence[pa.DictionaryArray]) -> Texts:
 
 
 def _entries(labels: pa.MapArray, flat: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Return the part of a map's flat keys or values that its rows are about."""
+    """Return the part of a map's flat keys or values that belongs to its rows."""
     offsets = labels.offsets
     return flat[offsets[0].as_py() : offsets[-1].as_py()]
 

@@ -1,6 +1,6 @@
-"""The note of trimming: up to where a log may have been trimmed by a snapshot, written before anything is deleted.
+"""The note of trimming: up to where a log may have been trimmed given a snapshot, written before anything is deleted.
 
-`PATH/trimmed.json`. No state hangs on it: a note that is lost makes the next trim look at more, and delete no more.
+It is in `PATH/trimmed.json`. No state depends on it: if it is lost, the next trim verifies more, but deletes no more.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ NOTE = "trimmed.json"
 
 @dataclass(frozen=True, slots=True)
 class TrimNote:
-    """About the log of that `incarnation` (hex).
+    """The note about the log with that `incarnation` (hex).
 
-    By partition: `floors`, below which there may be no record any more, and `headers`, the offset of the last copy of
-    the header, -1 for none. `verified` has the SHA-256 of the commits that the engine itself has come to. `staying`
-    are commits that are not to be removed, by their numbers: the one where the log begins, the next to trim to, and
-    those that are verified.
+    - `floors`: by partition, the offset below which records may have been deleted.
+    - `headers`: by partition, the offset of the last copy of the header, -1 for none.
+    - `verified`: the SHA-256 of verified commits.
+    - `staying`: the numbers of commits that must not be removed: the one where the log begins, the next one to trim to,
+      and the verified ones.
+    - `time_ms`: when it was written, in ms since 1970.
     """
 
     incarnation: str
@@ -37,10 +39,10 @@ class TrimNote:
 
 
 def read_note(root: Path, incarnation: str, partitions: int) -> TrimNote:
-    """Return the note under `root`; one that says nothing where there is none, or none that is of this log.
+    """Return the note under `root`; an empty one if there is none, or if it is damaged or of another log.
 
     Raises:
-        SnapshotUnreadable: it cannot be seen what it says: that is not to be taken for nothing.
+        SnapshotUnreadable: it cannot be read, which is not the same as none.
     """
     nothing = TrimNote(incarnation, (0,) * partitions, (-1,) * partitions)
     path = root / NOTE
@@ -69,11 +71,11 @@ def read_note(root: Path, incarnation: str, partitions: int) -> TrimNote:
 def put_note(root: Path, note: TrimNote) -> None:
     """Put `note` in place, durably.
 
-    Floors only rise. Whoever was overtaken by a trim that went further since it was planned takes nothing from what
-    that noted: without its verified commits the next trim would have nothing in the log to go on from.
+    Floors only rise. If another trim went further since this one was planned, what it noted is kept beside `note`:
+    without its verified commits the next trim might find none that the log still continues.
 
     Raises:
-        SnapshotUnreadable: it cannot be seen what was noted before; that stays.
+        SnapshotUnreadable: the previous note cannot be read; it stays.
     """
     before = read_note(root, note.incarnation, len(note.floors))
     if any(was > now for was, now in zip(before.floors, note.floors, strict=True)):

@@ -1,4 +1,4 @@
-"""What an operating system's refusal to write below a snapshot's directory is to its users."""
+"""Translates the operating system's errors when a file below a snapshot's directory cannot be written."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from pathlib import Path
 from topicfold.errors import SnapshotUnwritable
 
 _LACKING = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENOLCK)
-"""What a file system says that cannot make a hard link, lock a file, or have a directory on the disk."""
+"""Errors of a file system that cannot make a hard link, lock a file, or sync a directory."""
 _LACKING_HINT = (
-    "Name a directory on a file system that makes hard links and locks, as local ones and NFS do; one that shows an "
-    "object store as files mostly does not."
+    "Name a directory on a file system that makes hard links and locks, such as a local one or NFS; an object store "
+    "that is mounted as files mostly does not."
 )
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @contextmanager
 def naming_unwritable(root: Path, what: str = "snapshot") -> Iterator[None]:
-    """Name the snapshot at `root`, or `what` it is, where the block cannot read or write its files.
+    """Translate the block's `OSError`s, except those of the network, into one that names the snapshot at `root`.
+
+    `what` is the directory's name in the message.
 
     Raises:
-        SnapshotUnwritable: it cannot.
+        SnapshotUnwritable: the block could not read or write a file.
     """
     try:
         yield
@@ -37,11 +39,11 @@ def naming_unwritable(root: Path, what: str = "snapshot") -> Iterator[None]:
 
 
 def unwritable(root: Path, why: str, what: str = "snapshot", hint: str | None = None) -> SnapshotUnwritable:
-    """Return the error where a text says `why`; its colours and line ends are left out."""
+    """Return the error; `why` is shown in one line, without colours, and at most 500 characters of it."""
     plain = " ".join(_ESCAPES.sub("", why).split())
     return SnapshotUnwritable(f"the {what} {root} cannot be written: {plain[:500]}", hint=hint, path=str(root))
 
 
 def _is_lacking(error: OSError) -> bool:
-    """Return whether the file system cannot do at all what was asked; of a hard link some say that it is forbidden."""
+    """Return whether the file system lacks the feature at all; for hard links, some report that as forbidden."""
     return error.errno in _LACKING or (error.errno == errno.EPERM and error.filename2 is not None)

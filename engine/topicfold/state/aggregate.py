@@ -1,4 +1,4 @@
-"""The header state of one aggregate: what verdicts, digests and answers need to know of it."""
+"""The header state of one aggregate: what verdicts, digests and answers need to know about it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _DIGEST_MODULUS = 1 << 128
 
 
 class Etag(NamedTuple):
-    """Which update last changed a record: the event that carried it, and its place in that event from 1 on.
+    """Which update last changed a record: the event that carried it, and its place in that event, from 1.
 
-    Folded apart from the version: events that change nothing leave it.
+    It is folded separately from the version: an event that changes nothing leaves it as it is.
     """
 
     event_id: bytes
@@ -31,9 +31,9 @@ NO_ETAG = Etag(GENESIS, 0)
 class Aggregate(NamedTuple):
     """One tenant, namespace or topic at one position.
 
-    `version` is the id of the last accepted event; it stays when the record dies (a tombstone), so that nothing
-    late can land on a successor. `incarnation` is set for namespaces only: the id of the put that made it live.
-    `payload` is empty unless `is_live`. `offset` is where the last accepted event lies, −1 for none.
+    `version` is the id of the last accepted event. It stays when the record is deleted (a tombstone), so that a late
+    event cannot take effect on a successor. `incarnation` is set for namespaces only: the id of the put that made it
+    live. `payload` is empty unless `is_live`. `offset` is that of the last accepted event, −1 for none.
     """
 
     version: bytes
@@ -57,5 +57,5 @@ def hash_of(kind: int, name: str, aggregate: Aggregate) -> int:
 
 
 def add_hashes(total: int, new: int, old: int = 0) -> int:
-    """Return the digest sum `total` with `new` put in the place of `old`."""
+    """Return the digest sum `total` with `old` replaced by `new`."""
     return (total + new - old) % _DIGEST_MODULUS

@@ -1,4 +1,4 @@
-"""What the fold made of one record, for those who wait for it."""
+"""The result of folding one record, for those who wait for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from topicfold.state.operations import Settled
 
 
 class Outcome(Enum):
-    """What became of one record."""
+    """The outcome of one record."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -22,13 +22,13 @@ class Outcome(Enum):
     GARBAGE = "garbage"
 
     __hash__ = object.__hash__
-    """One object for each, so any will do: the enumeration's own is a function in Python."""
+    """Each member is a single object, so any hash will do; the one of `Enum` is a slow Python function."""
 
 
 class TopicRow(NamedTuple):
-    """What finding and watching show of a live topic, and the grants that say to whom.
+    """What finding and watching show of a live topic, and the grants that decide who may see it.
 
-    `kafka_name` None follows from the topic's own; `offset` is where the last accepted event about it lies.
+    `kafka_name` is None if it follows from the topic's own name; `offset` is that of the topic's last accepted event.
     """
 
     labels: Labels
@@ -40,7 +40,7 @@ class TopicRow(NamedTuple):
 
 
 def row_of(topic: Aggregate, decode: DecodeIndexed) -> TopicRow | None:
-    """Return what is shown of a topic as it is stored, None where it is not live. Cost: O(payload)."""
+    """Return what is shown of a stored topic; None if it is not live, or its end is decided. Cost: O(payload)."""
     if not topic.is_live:
         return None
     indexed = decode(topic.payload_schema, topic.payload) or NOTHING
@@ -51,7 +51,7 @@ def row_of(topic: Aggregate, decode: DecodeIndexed) -> TopicRow | None:
 
 
 class TopicDelta(NamedTuple):
-    """What is shown of one topic before and after an accepted event; None where it is not live.
+    """What is shown of one topic before and after an accepted event; None if it was or is not live.
 
     `key` is its key in the namespace, `number` its number there.
     """
@@ -65,9 +65,9 @@ class TopicDelta(NamedTuple):
 
 
 class TopicChange(NamedTuple):
-    """One topic as it was stored before an accepted event that changed its record, and as it is stored after it.
+    """One topic as stored before and after an accepted event that changed its record.
 
-    What it shows is read in its payloads by whoever asks: mostly nobody does.
+    Payloads are only decoded if somebody asks what is shown, which mostly nobody does.
     """
 
     namespace: str
@@ -79,13 +79,13 @@ class TopicChange(NamedTuple):
     decode: DecodeIndexed
 
     def delta(self) -> TopicDelta:
-        """Return what that shows. Cost: as `row_of`, twice."""
+        """Return what is shown before and after. Cost: twice that of `row_of`."""
         before, after = row_of(self.before, self.decode), row_of(self.after, self.decode)
         return TopicDelta(self.namespace, self.key, self.number, before, after, self.offset)
 
 
 class NamespaceTurn(NamedTuple):
-    """A namespace's life began, or ended and all of its topics with it: `had_topics` says whether there were any."""
+    """A namespace's life began, or it ended together with all of its topics; `had_topics`: there were some."""
 
     namespace: str
     is_live: bool
@@ -99,8 +99,8 @@ Effect = TopicChange | NamespaceTurn
 class Change(NamedTuple):
     """One folded record.
 
-    `event` is None for garbage. `settled` has an entry for each operation of an accepted event, in its order; it is
-    empty for everything else. `effect` is what whoever watches topics would see of it, None for nothing.
+    `event` is None for garbage. `settled` has an entry for each operation of an accepted event, in order; it is empty
+    for everything else. `effect` is what watchers of topics would see of it, None for nothing.
     """
 
     outcome: Outcome
@@ -110,7 +110,7 @@ class Change(NamedTuple):
 
     @property
     def is_end(self) -> bool:
-        """Whether it ended what its event is about: a delete that was accepted may be refused."""
+        """Whether it deleted the event's aggregate. (An accepted delete may still be refused, as not empty.)"""
         is_delete = self.event is not None and self.event.kind == Kind.DELETE
         return is_delete and any(each.verdict == Verdict.CHANGED for _, each in self.settled)
 

@@ -1,4 +1,4 @@
-"""The topics of a namespace in columns, as a table takes them that is restored and not folded."""
+"""The topics of a namespace in columns, from which a table is restored instead of folded."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from topicfold.state.label_index import LabelIndex
 from topicfold.state.pieces import Pieces
 
 ROW = struct.Struct("<16s16sHHq16s")
-"""A row: version, event id and place of the ETag, payload schema, offset, hash."""
+"""A row's layout: version, event id and place of the ETag, payload schema, offset, hash."""
 
 
 class Columns(NamedTuple):
-    """The topics of a table that is restored, whose `numbers` are their places here.
+    """The topics of a restored table, whose `numbers` are their places in these columns.
 
-    `rows` holds of each, in `ROW`'s layout: version, ETag, payload schema, offset, hash; `labels` the numbers, of 4
-    bytes, of its pairs in `label_index`. Of the numbers in `decoded` the payload says more than is here, or
-    something else. `by_length` and `places` are what `NameIndex.restore` takes.
+    - `rows`: the fixed-size data of each topic, in the layout `ROW`.
+    - `labels`: the numbers of each topic's pairs in `label_index`, 4 bytes each.
+    - `decoded`: topics whose payload has to be decoded, because it says more than the columns, or something else.
+    - `by_length`, `places`: the arguments of `NameIndex.restore`.
     """
 
     keys: list[str]

@@ -1,7 +1,7 @@
-"""Marks: what a partition's digest is made of at one position, taken in a moment and hashed later, bit by bit.
+"""Marks: the data for a partition's digest at one position, which is taken at once and hashed later, piece by piece.
 
-A mark is taken where nodes are compared, at digest records; hashing both rings takes milliseconds, which the fold
-must not wait for. What a mark holds never changes.
+Marks are taken at digest records, where nodes are compared. Hashing both rings takes milliseconds, for which the fold
+must not wait. The content of a mark never changes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import NamedTuple
 from topicfold.model.events import Event
 
 Rows = Sequence[bytes | memoryview]
-"""A ring's operations in their order, laid out as digests hash them, in pieces of some kilobytes."""
+"""A ring's operations in order, in the layout that digests hash, in pieces of some kilobytes."""
 
 
 class DigestMark(NamedTuple):
-    """A partition's state at `position`, as far as its digest goes; it has been the same from `since` on.
+    """The part of a partition's state at `position` that its digest covers; it has been the same since `since`.
 
     `total` is the sum of the hashes of all aggregates.
     """
@@ -29,11 +29,11 @@ class DigestMark(NamedTuple):
     rings: tuple[Rows, Rows]
 
     def speaks_of(self, position: int) -> bool:
-        """Return whether the state at `position` was this one."""
+        """Return whether this was also the state at `position`."""
         return self.since <= position <= self.position
 
     def hashing(self) -> Iterator[bytes]:
-        """Yield what the digest is so far after each piece of the rings, at last the digest. Cost: 20 µs a step."""
+        """Hash step by step: yield `b""` after each piece of the rings, and finally the digest. Cost: 20 µs a step."""
         rings = []
         for rows in self.rings:
             ring = hashlib.blake2b(digest_size=16)
@@ -53,7 +53,7 @@ class DigestMark(NamedTuple):
 
 
 class DigestRecord(NamedTuple):
-    """A digest record that was folded, and the state there; `mark` None where marks are not kept yet."""
+    """A digest record that was folded, and the mark of the state there; None if no marks were kept then."""
 
     offset: int
     event: Event

@@ -1,4 +1,4 @@
-"""Finding: a query against the indexes of one namespace.
+"""Finding: answers a query from the indexes of one namespace.
 
 >>> from topicfold.model.query import TopicQuery
 >>> table = TopicTable(lambda schema, payload: None)
@@ -21,10 +21,10 @@ _STEP = 512
 
 
 def prepare(table: TopicTable, query: TopicQuery, is_late: Callable[[], bool]) -> bool:
-    """Make what `find` would otherwise have to make at once, until it is late, and some at least.
+    """Build what `find` would otherwise have to build at once, until `is_late`, but always a part of it.
 
-    Returns whether nothing is left to be made; it then holds for the table's life, as long as some topic bears the keys
-    that are compared with numbers. Cost: 3 µs a value of such a key, once.
+    Returns whether everything is built. It then lasts as long as the table, provided that some topic still has the
+    keys that are compared with numbers. Cost: 3 µs a value of such a key, once.
     """
     for each in query.selector.positives:
         if isinstance(each, GreaterThan | LessThan):
@@ -35,13 +35,13 @@ def prepare(table: TopicTable, query: TopicQuery, is_late: Callable[[], bool]) -
 
 
 def find(table: TopicTable, query: TopicQuery) -> BitMap:
-    """Return the topics that `query` means, without those whose end is decided.
+    """Return the topics that match `query`, without those whose end is decided, and regardless of its expression.
 
-    Only its regular expression is left to be tried on names, a few at a time: a number's name never changes.
+    Its regular expression is left to the caller, to be tried on names a few at a time: a number's name never changes.
 
-    The set may be one of the indexes' own: it must not be changed, and holds until the next fold.
+    The set may belong to an index: it must not be changed, and is valid until the next fold.
 
-    Cost: set steps only, microseconds for a million topics, if it was prepared.
+    Cost: only set operations, microseconds for a million topics, if the query was prepared.
     """
     found = select(table.index, table.live, query.selector)
     if query.patterns:

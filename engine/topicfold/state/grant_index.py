@@ -1,6 +1,7 @@
-"""The grant index of a namespace: role → actions → the topics that grant just these to it.
+"""The grant index of a namespace: role → actions → the topics that grant exactly these actions to it.
 
-What actions allow is not known here: whoever asks goes through the few sets of a role, however many topics grant.
+What actions allow is not known here: the caller goes through a role's sets, which are few, however many topics there
+are.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from topicfold.state.postings import Postings
 Actions = Sequence[str]
 
 Filing = tuple[str, Actions]
-"""What topics are filed under: a role, and what they grant to it."""
+"""What topics are filed under: a role, and the actions that they grant to it."""
 
 _NONE: Mapping[Actions, Postings] = {}
 _LOOKED_AT = 512
-"""So many members of postings are looked at in a step."""
+"""How many members of postings are checked in a step."""
 
 
 class GrantIndex:
@@ -35,7 +36,7 @@ class GrantIndex:
         self._topics: dict[str, dict[Actions, Postings]] = {}
 
     def replace(self, number: int, old: Grants, new: Grants) -> None:
-        """Give topic `number`, which had `old` grants, `new` ones instead. Cost: O(grants of this topic)."""
+        """Replace the `old` grants of topic `number` by `new` ones. Cost: O(grants of this topic)."""
         for role, actions in old.items():
             if new.get(role) != actions:
                 self._discard(number, role, actions)
@@ -44,7 +45,7 @@ class GrantIndex:
                 self._topics.setdefault(role, {}).setdefault(actions, Postings()).add(number)
 
     def to(self, role: str) -> Mapping[Actions, Postings]:
-        """Return the topics with grants to `role` by what these are; none of the sets is empty. Not to be changed."""
+        """Return the topics with grants to `role`, by the actions granted; no set is empty. Not to be changed."""
         return self._topics.get(role, _NONE)
 
     def lists(self, number: int, grants: Grants) -> bool:
@@ -53,9 +54,10 @@ class GrantIndex:
         return all(topics is not None and number in topics for topics in found)
 
     def misfiled(self, grants: Mapping[int, Grants]) -> Iterator[Filing | None]:
-        """Look step by step at all who are listed; yield under what somebody is who does not grant it, or nobody.
+        """Check all lists step by step; yield those that are empty or list a topic that does not grant this.
 
-        `grants` are those of the topics by number. Yields None after the other steps; the index may change between two.
+        `grants` are the topics' grants by number. Yields None after every other step. The index may change between
+        steps.
         """
         for role in list(self._topics):
             for actions in list(self.to(role)):
@@ -71,13 +73,13 @@ class GrantIndex:
                     yield (role, actions) if topics is not None and not len(topics) else None
 
     def strangers(self, filing: Filing, grants: Mapping[int, Grants]) -> list[int] | None:
-        """Return who is listed there and does not grant it, None where there is no list. Cost: O(members)."""
+        """Return the topics that are listed there but do not grant this; None if there is no list. Cost: O(members)."""
         role, actions = filing
         topics = self.to(role).get(actions)
         return None if topics is None else [number for number in topics if _of(grants, number, role) != actions]
 
     def _discard(self, number: int, role: str, actions: Actions) -> None:
-        """Take `number` out of a set; forget the set, and the role, if they are empty now."""
+        """Remove `number` from a set; drop the set, and the role, if they are empty now."""
         topics = self._topics[role][actions]
         topics.discard(number)
         if not len(topics):

@@ -1,4 +1,4 @@
-"""What of a topic's record the fold looks at: what is indexed, and shown."""
+"""The parts of a topic's record that the fold decodes, to index and show them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from topicfold.model.records import NO_GRANTS, Grants, Step
 
 
 class Indexed(NamedTuple):
-    """What of a topic's record is indexed: its labels, partitions (0 for a plain topic), grants, what it is in Kafka.
+    """The indexed parts of a topic's record: labels, partitions (0 if not partitioned), grants, and its Kafka topic.
 
-    `kafka_name` None follows from the topic's own; `pending`: the step that is left to do there.
+    `kafka_name` is None if it follows from the topic's own name; `pending` is the step left to do in Kafka.
     """
 
     labels: Mapping[str, str]
@@ -22,7 +22,7 @@ class Indexed(NamedTuple):
 
 
 DecodeIndexed = Callable[[int, bytes], Indexed | None]
-"""Takes a payload's schema number and bytes; returns what is indexed of it, None where it cannot be read."""
+"""Takes a payload's schema number and bytes; returns its indexed parts, or None if it cannot be read."""
 
 NOTHING = Indexed({}, 0)
-"""What is indexed of a topic that is dead, or cannot be read."""
+"""The indexed parts of a topic that is deleted or cannot be read."""

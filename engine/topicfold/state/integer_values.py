@@ -1,7 +1,7 @@
-"""The topics that bear one label key with an integer, by the binary digits of the integer: for `key>n` and `key<n`.
+"""The topics with an integer as the value of one label key, by the integer's binary digits: for `key>n` and `key<n`.
 
-For each digit there is the set of topics whose integer has a one there. A comparison goes down the digits, so it costs
-the same however many values there are. Values that are no integers are not here.
+For each digit there is the set of topics whose integer has a one there. A comparison goes through the digits, so it
+costs the same however many values there are. Topics with other values are not here.
 
 Source: bit-sliced indexes, O'Neil and Quass 1997.
 """
@@ -16,16 +16,16 @@ from topicfold.model.selector import integer_of
 from topicfold.state.postings import Postings
 
 _OFFSET = 2**63
-"""Makes the least integer 0, so that all compare as their digits do."""
+"""Added to every integer, so that the least one becomes 0 and all compare like their digits."""
 _HIGHEST = 63
 _TOPICS_A_PAIR = 4
 
 
 class IntegerValues:
-    """Topics by the integer that they bear `key` with.
+    """Topics by the integer that their label `key` has.
 
-    Made from the pairs (key, value) of an index that are numbered below `until` by a `walk`, which may take its time:
-    what changes meanwhile is told here only of pairs that it `covers`.
+    It is filled by a `walk` over the pairs (key, value) of an index with numbers below `until`. The walk may be spread
+    over time: changes meanwhile must be reported here for those pairs only that it `covers`.
 
     >>> values = IntegerValues("size", until=0)
     >>> for number, value in enumerate(("5", "lead", "-12", "05")): values.add(value, number)
@@ -43,9 +43,9 @@ class IntegerValues:
         self._ones: dict[int, BitMap] = {}
 
     def walk(self, pairs: Sequence[tuple[str, str]], postings: Sequence[Postings], most: int) -> bool:
-        """Take in up to `most` more pairs, and not many more topics than `most` pairs of `_TOPICS_A_PAIR` have.
+        """Take in up to `most` more pairs, but stop early after about `_TOPICS_A_PAIR` topics per pair on average.
 
-        Returns whether none is left. Cost: microseconds for a pair of this key; less for one more topic that bears it.
+        Returns whether no pair is left. Cost: microseconds for each pair of this key, and less for each of its topics.
         """
         end = min(self._walked + most, self._until)
         room = most * _TOPICS_A_PAIR
@@ -64,11 +64,11 @@ class IntegerValues:
         return self._walked == self._until
 
     def covers(self, pair: int) -> bool:
-        """Return whether a change of the pair's topics is to be told here; the walk has yet to come by the others."""
+        """Return whether changes of the pair's topics must be reported here; other pairs are still to be walked."""
         return pair < self._walked or pair >= self._until
 
     def add(self, value: str, number: int) -> None:
-        """Add a topic that bears `value`, and is not here. Cost: O(digits)."""
+        """Add a topic with this `value`; it must not be here yet. Cost: O(digits)."""
         integer = integer_of(value)
         if integer is not None:
             self._topics.add(number)
@@ -76,7 +76,7 @@ class IntegerValues:
                 self._ones.setdefault(digit, BitMap()).add(number)
 
     def discard(self, value: str, number: int) -> None:
-        """Remove a topic that bears `value`. Cost: as `add`."""
+        """Remove a topic with this `value`. Cost: as `add`."""
         integer = integer_of(value)
         if integer is not None:
             self._topics.discard(number)
@@ -84,7 +84,7 @@ class IntegerValues:
                 self._ones[digit].discard(number)
 
     def above(self, bound: int) -> BitMap:
-        """Return the topics whose integer is greater than `bound`. Cost: at most 128 set steps."""
+        """Return the topics whose integer is greater than `bound`. Cost: at most 128 set operations."""
         equal, found = self._topics, BitMap()
         for digit in range(_HIGHEST, -1, -1):
             ones = self._ones.get(digit, _NONE)
@@ -116,7 +116,7 @@ _NONE = BitMap()
 
 
 def _ones_of(integer: int) -> Sequence[int]:
-    """Return the digits of an integer that are ones, the lowest first."""
+    """Return the places of the ones among an integer's digits, the lowest first."""
     rest, digits = integer + _OFFSET, []
     while rest:
         lowest = rest & -rest

@@ -1,6 +1,6 @@
-"""Looks whether a partition's state agrees with itself: at once for tests, in steps for the scrubber.
+"""Checks whether a partition's state is consistent: all at once for tests, in steps for the scrubber.
 
-Each topic's standing is held against its record, and whoever is listed in an index against what it lists them for.
+Each topic's standing is compared with its record, and each topic that an index lists with the reason for listing it.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ _NUMBERED = (
     "live", "undecodable", "non_persistent", "system", "partitions", "kafka_names", "pending", "ending", "grants",
     "names.everyone",
 )  # fmt: skip
-"""Where a table has numbers of topics, beside rows and postings."""
+"""The attributes of a table that contain numbers of topics, apart from rows and postings."""
 _NAMED = 3
-"""Of so many topics a flaw tells the names."""
+"""How many topics a flaw names at most."""
 
 
 class Flaw(NamedTuple):
-    """Something that does not fit, in words; `look` returns what it is about, alike for two folds of one log."""
+    """An inconsistency, in words. `look` returns the affected part of a state, equal for two folds of one log."""
 
     text: str
     look: Callable[[PartitionState], object]
 
 
 Step = tuple[bool, Flaw | None]
-"""Whether a live topic was looked at, and what does not fit."""
+"""Whether a live topic was checked, and the flaw, if any."""
 
 _TableFlaw = tuple[str, Callable[[TopicTable], object]]
 
 
 def check(state: PartitionState) -> list[str]:
-    """Return a sentence for each thing in `state` that does not fit; none for a sound state. Cost: as `steps`."""
+    """Return a sentence for each flaw of `state`, none for a sound one. Cost: as `steps`."""
     return [flaw.text for _, flaw in steps(state) if flaw is not None]
 
 
 def steps(state: PartitionState) -> Iterator[Step]:
-    """Look at all of `state`, step by step. The fold may go on between two steps; what it changes is no flaw.
+    """Check all of `state`, step by step. The fold may continue between steps; its changes are not taken for flaws.
 
-    Sums are looked at only where nothing changed meanwhile. Who is listed in an index is held against the topics' own
-    labels and names, so not where a topic has a flaw itself. Not looked at: offsets, the rings of operations, and the
-    integers that labels are compared by.
+    Sums are only checked if nothing changed meanwhile. Index lists are compared with the topics' own labels and names,
+    so they are skipped in a table where a topic itself has a flaw. Not checked: offsets, the rings of operations, and
+    the integers by which labels are compared.
 
-    Cost: 8 µs a topic with five labels, 10 µs if its name has three segments; of a step at most 0.5 ms, but for the
-    greatest number in a dictionary: 5 ms where a million topics are in it.
+    Cost: 8 µs a topic with five labels, 10 µs if its name has three segments. A step takes at most 0.5 ms, except for
+    finding the greatest number in a dictionary: 5 ms with a million topics in it.
     """
     yield from _owner_steps(state)
     for namespace in list(state.topics):
@@ -139,7 +139,7 @@ def _not_called(place: name_index.Filing, table: TopicTable) -> list[str]:
 
 
 def _called(table: TopicTable, numbers: Iterable[int]) -> list[str]:
-    """Return what topics are called, in order, for numbers differ between folds."""
+    """Return the keys of topics, sorted; their numbers differ between folds."""
     return sorted([table.keys[each] if each < len(table.keys) else f"number {each}" for each in numbers])
 
 
@@ -169,12 +169,12 @@ def _life(name: str, state: PartitionState) -> tuple[bool, bool]:
 
 
 def _is_filed(name: str, state: PartitionState) -> bool:
-    """Return whether a namespace that there ever was is found by its tenant."""
+    """Return whether a namespace, live or deleted, is found by its tenant's name; True if it never existed."""
     return name not in state.namespaces or name in state.names_of.get(name.partition("/")[0], ())
 
 
 def _stored(name: str, state: PartitionState) -> object:
-    """Return everything about one topic that is stored, and that two folds of one log must agree about."""
+    """Return everything stored about one topic that must be equal in two folds of one log."""
     namespace, key = split_topic(name) or ("", "")
     table = state.topics.get(namespace)
     number = None if table is None else table.numbers.get(key)
@@ -184,5 +184,5 @@ def _stored(name: str, state: PartitionState) -> object:
 
 
 def _content(aggregate: Aggregate) -> Aggregate:
-    """Return an aggregate without where its event lies, which no digest covers."""
+    """Return an aggregate without its offset, which no digest covers."""
     return aggregate._replace(offset=0)

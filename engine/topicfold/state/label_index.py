@@ -1,7 +1,7 @@
 """The label index of a namespace: key → value → postings, and each topic's labels as numbers of pairs.
 
-A pair (key, value) is interned once and numbered while some topic bears it; a topic's labels are the
-concatenated numbers of its pairs. Postings, unions per key and pair numbers change in one call, from (old, new).
+A pair (key, value) is stored once, and numbered as long as some topic has it; a topic's labels are the concatenated
+numbers of its pairs. Postings, unions per key and pair numbers change in one call, from (old, new).
 
 Source: PIP-451; Prometheus `tsdb/index` (postings algebra).
 """
@@ -21,25 +21,25 @@ from topicfold.state.postings import Postings
 
 NO_LABELS = b""
 PAIR_BYTES = 4
-"""What a pair takes of a topic's labels, as they are kept."""
+"""The size of a pair's number in a topic's labels."""
 
 Labels = tuple[tuple[str, str], ...]
 """A topic's labels as pairs (key, value), in the order they were given."""
 
 Filing = tuple[str, str | None]
-"""What topics are filed under: a key with a value, or, where that is None, with any."""
+"""What topics are filed under: a key with a value, or, if that is None, with any value."""
 
 _NONE: Mapping[str, int] = {}
 _NOBODYS = ("", "")
-"""What stands where no topic bears a pair any more; one that some topic bears may be equal, and is another."""
+"""Marks the place of a pair that no topic has any more. Compare by identity: a topic's own pair may be equal."""
 _LOOKED_AT = 512
-"""So many members of postings are looked at in a step."""
+"""How many members of postings, or pairs, are checked in a step."""
 _MAX_WRITTEN = 16_384
-"""Pairs that are kept as written; all of them are written again when there are more."""
+"""How many pairs are cached as JSON; when there are more, the cache is emptied."""
 
 
 class LabelIndex:
-    """Which topics bear which labels.
+    """Which topics have which labels.
 
     >>> index = LabelIndex()
     >>> ids = index.replace(4, NO_LABELS, {"team": "pay"})
@@ -62,7 +62,7 @@ class LabelIndex:
     def of(
         cls, pairs: Sequence[tuple[str, str]], having: Sequence[Postings], keys: Mapping[str, Postings]
     ) -> LabelIndex:
-        """Return the index in which the topics of `having` bear the `pairs` at the same places, which number them.
+        """Return an index with these `pairs`, numbered by their places; `having` has the topics of each pair.
 
         `keys` are the unions by key. Cost: O(pairs).
         """
@@ -76,7 +76,7 @@ class LabelIndex:
         return index
 
     def replace(self, number: int, old: bytes, labels: Mapping[str, str]) -> bytes:
-        """Give topic `number`, which bore `old`, these labels instead; return them as pair numbers.
+        """Replace the labels `old` of topic `number` by these; return them as pair numbers.
 
         Cost: O(labels that differ); unchanged pairs are not touched.
         """
@@ -101,18 +101,18 @@ class LabelIndex:
         return new.tobytes() if new else NO_LABELS
 
     def labels(self, ids: bytes) -> dict[str, str]:
-        """Return the labels that a topic's pair numbers stand for, in the order they were given."""
+        """Return the labels with a topic's pair numbers, in the order in which they were given."""
         return dict(self.pairs(ids))
 
     def pairs(self, ids: bytes) -> Labels:
-        """Return the labels that a topic's pair numbers stand for; the pairs are the index's own, not copies."""
+        """Return the pairs with a topic's pair numbers; they are the index's own, not copies."""
         pairs = self._pairs
         return tuple([pairs[pair] for pair in memoryview(ids).cast("I")])
 
     def members(self, labels: Sequence[bytes]) -> list[bytes]:
         """Return the labels of many topics as members of JSON objects, `"team":"pay","tier":"gold"`, in UTF-8.
 
-        Cost: a third of writing those of each; a pair is written once, and its text kept.
+        Cost: a third of serialising each topic's; a pair is serialised once, and cached.
         """
         written = list(map(self._written.__getitem__, array("I", b"".join(labels))))
         found = []
@@ -124,29 +124,29 @@ class LabelIndex:
         return found
 
     def having(self, key: str, value: str) -> Postings | None:
-        """Return the topics that bear `key` with `value`, None for none. Not to be changed. Cost: O(1)."""
+        """Return the topics with the label `key`=`value`, None for none. Not to be changed. Cost: O(1)."""
         pair = self._values.get(key, _NONE).get(value)
         return None if pair is None else self._postings[pair]
 
     def having_key(self, key: str) -> Postings | None:
-        """Return the topics that bear `key`, None for none. Not to be changed. Cost: O(1)."""
+        """Return the topics with a label `key`, None for none. Not to be changed. Cost: O(1)."""
         return self._keys.get(key)
 
     def having_above(self, key: str, bound: int) -> BitMap:
-        """Return the topics that bear `key` with an integer above `bound`.
+        """Return the topics with an integer above `bound` as the value of `key`.
 
-        Cost: set steps; O(pairs) the first time, for a key that was not made comparable before.
+        Cost: set operations; O(pairs) the first time, for a key that was not made comparable before.
         """
         return self._comparable(key).above(bound) if key in self._values else BitMap()
 
     def having_below(self, key: str, bound: int) -> BitMap:
-        """Return the topics that bear `key` with an integer below `bound`. Cost: as `having_above`."""
+        """Return the topics with an integer below `bound` as the value of `key`. Cost: as `having_above`."""
         return self._comparable(key).below(bound) if key in self._values else BitMap()
 
     def make_comparable(self, key: str, most: int) -> bool:
-        """Look at up to `most` more pairs for integer values of `key`; return whether none is left to be looked at.
+        """Look for integer values of `key` in up to `most` more pairs; return whether all pairs were looked at.
 
-        What changes between two calls makes no difference. Only what some topic bears is kept comparable.
+        Labels may change between calls. A key stays comparable only as long as some topic has it.
         """
         if key not in self._values:
             return True
@@ -155,26 +155,26 @@ class LabelIndex:
         return self._integers[key].walk(self._pairs, self._postings, most)
 
     def _comparable(self, key: str) -> IntegerValues:
-        """Return the integers of `key`, which some topic bears, all of them looked at."""
+        """Return the integers of `key`, complete; some topic must have this key."""
         while not self.make_comparable(key, _LOOKED_AT):
             pass
         return self._integers[key]
 
     @property
     def keys(self) -> Collection[str]:
-        """The keys that some topic bears. Not to be kept over a change."""
+        """The keys that some topic has. Not to be kept beyond a change."""
         return self._keys.keys()
 
     def values(self, key: str) -> Collection[str]:
-        """Return the values that some topic bears `key` with. Not to be kept over a change. Cost: O(1)."""
+        """Return the values that topics have for `key`. Not to be kept beyond a change. Cost: O(1)."""
         return self._values.get(key, _NONE).keys()
 
     def borne(self) -> list[tuple[str, str]]:
-        """Return every pair that some topic bears, in no order. Cost: 15 ns a pair."""
+        """Return every pair that some topic has, in no order. Cost: 15 ns a pair."""
         return [pair for pair in self._pairs if pair is not _NOBODYS]
 
     def lists(self, number: int, ids: bytes) -> bool:
-        """Return whether topic `number` is listed under each of its labels, whose pair numbers are `ids`, once each."""
+        """Return whether topic `number` is listed under each of its labels (pair numbers `ids`), none of them twice."""
         bearing = array("I", ids)
         for pair in bearing:
             key, value = self._pairs[pair]
@@ -185,10 +185,10 @@ class LabelIndex:
         return len(set(bearing)) == len(bearing)
 
     def misfiled(self, column: ByteColumn) -> Iterator[Filing | None]:
-        """Look step by step at all who are listed; yield under what somebody is who does not bear it, or nobody.
+        """Check all lists step by step; yield those that are empty or list a topic without this label.
 
-        `column` holds each topic's pair numbers, as `replace` returned them. Yields None after the other steps; the
-        index may change between two. Cost of a step: 0.2 ms at most; of all, 0.2 µs a pair, 0.5 µs a key of a topic.
+        `column` has each topic's pair numbers, as `replace` returned them. Yields None after every other step. The
+        index may change between steps. Cost: at most 0.2 ms a step; in all, 0.2 µs a pair and 0.5 µs a key of a topic.
         """
         for pair in range(len(self._pairs)):
             key, value = self._pairs[pair]
@@ -200,14 +200,14 @@ class LabelIndex:
             yield from self._looking_at((key, None), column)
 
     def strangers(self, filing: Filing, column: ByteColumn) -> list[int] | None:
-        """Return who is listed there and does not bear it, None where there is no list. Cost: O(members)."""
+        """Return the topics that are listed there without having this label; None if no list. Cost: O(members)."""
         postings = self._filed(filing)
         return None if postings is None else self._foreign(filing, list(postings), column)
 
     def unborne(self) -> tuple[int, int]:
-        """Return how many more labels are known than are numbered, and keys than have a union: (0, 0).
+        """Return by how many the known labels exceed the numbered ones, and the keys those with a union.
 
-        Cost: O(keys).
+        It is (0, 0) in a sound index. Cost: O(keys).
         """
         values = sum(map(len, self._values.values()))
         return values + len(self._free) - len(self._pairs), len(self._values) - len(self._keys)
@@ -231,7 +231,7 @@ class LabelIndex:
             yield filing
 
     def _foreign(self, filing: Filing, numbers: Sequence[int], column: ByteColumn) -> list[int]:
-        """Return those of `numbers`, which rise, that do not bear it. All are counted at once, for that is quick."""
+        """Return those of `numbers`, which must rise, that lack this label. Counting all at once is the fast path."""
         key, value = filing
         known = numbers[: bisect_left(numbers, len(column))]
         borne = array("I", b"".join(column.of_each(known)))
@@ -265,7 +265,7 @@ class LabelIndex:
         return pair
 
     def _move_integer(self, number: int, gone: Iterable[int], new: Iterable[int]) -> None:
-        """Have integers compared as they are from now on, of a topic that loses these pairs and gets those."""
+        """Update the comparable integers for a topic that loses the pairs `gone` and gets the pairs `new`."""
         for pair in gone:
             key, value = self._pairs[pair]
             if key in self._integers and self._integers[key].covers(pair):
@@ -276,7 +276,7 @@ class LabelIndex:
                 self._integers[key].add(value, number)
 
     def _remove(self, pair: int, number: int, labels: Mapping[str, str]) -> None:
-        """Take `number` out of a pair it no longer bears; forget the pair and the key if they are empty now."""
+        """Remove `number` from a pair that it no longer has; drop the pair and the key if they are empty now."""
         key, value = self._pairs[pair]
         postings = self._postings[pair]
         postings.discard(number)
@@ -293,7 +293,7 @@ class LabelIndex:
 
 
 class _Written(dict[int, bytes]):
-    """Pairs by number as members of a JSON object, each written when it is first asked for."""
+    """Pairs by number as members of a JSON object, each serialised when it is first asked for."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
         self._pairs = pairs

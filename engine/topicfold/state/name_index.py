@@ -1,8 +1,8 @@
 """The name index of a namespace: which live topics match a pattern.
 
-As the label index has topics by key and value, this has them by position and segment, and by number of segments. A
-name of one segment needs no postings: what could ask for it by text is its whole name. A segment that few names have
-at its position is filed by fingerprint, and whoever is found there is looked at.
+As the label index finds topics by key and value, this finds them by position and segment, and by number of segments. A
+name of one segment needs no postings, because a literal segment is then the whole name. A segment that few names have
+at its position is filed by fingerprint, and topics found by it are compared with the pattern.
 
 Source: topic sets per (position, segment) after search engines' postings; NATS's rule for empty segments.
 """
@@ -20,21 +20,21 @@ from topicfold.state.postings import Postings
 from topicfold.state.rare_postings import FINGERPRINT_BITS, RarePostings
 
 Filing = tuple[int, str] | int
-"""What topics are filed under: position and segment, or, where few have it, the fingerprint of these."""
+"""What topics are filed under: position and segment, or, if few have it, the fingerprint of these."""
 
 _LOOKED_AT = 256
-"""So many members of postings are looked at in a step."""
+"""How many members of postings are checked in a step."""
 _NOBODY = Postings()
 _EMPTY = BitMap()
 _RARE_MEMBERS = 16
-"""Up to so many share a fingerprint; at 0.3 µs to look at one, more would not be found in 10 µs."""
+"""How many may share a fingerprint: checking one takes 0.3 µs, so finding among more would take over 10 µs."""
 
 
 class NameIndex:
     """Which topics match a pattern. Reads names from the table's own `numbers` and `keys`, and keeps none.
 
-    Names with an empty segment stay out; no pattern matches them. Positions beyond those a pattern can have are not
-    looked at. Cost in memory: below a byte a topic for names of one segment, else at most 25 bytes a segment, and a
+    Names with an empty segment are left out, because no pattern matches them; so are positions beyond those of any
+    pattern. Memory: less than a byte a topic for names of one segment; otherwise at most 25 bytes a segment, or one
     byte for a segment that many names have.
 
     >>> from topicfold.model.pattern import parse_pattern
@@ -59,10 +59,10 @@ class NameIndex:
     def restore(
         self, by_length: Mapping[int, array[int]], places: Iterable[tuple[tuple[int, str], array[int]]]
     ) -> None:
-        """Take the topics of an index that is empty, by the number of segments, and by (position, segment).
+        """Fill an empty index with topics by number of segments, and by (position, segment).
 
-        Only names without an empty segment, and `places` only of those of two segments and more and up to
-        `MAX_SEGMENTS`; numbers rise. Cost: O(numbers), a microsecond for each place.
+        Names with an empty segment must be left out. `places` has only names of two segments or more, and only
+        positions below `MAX_SEGMENTS`. Numbers rise. Cost: O(numbers), and a microsecond for each place.
         """
         self._lengths = {length: BitMap(numbers) for length, numbers in by_length.items()}
         self._everyone = BitMap.union(*self._lengths.values()) if by_length else BitMap()
@@ -76,7 +76,7 @@ class NameIndex:
         self._rare = RarePostings.of(array("Q", sorted(rare)))
 
     def add(self, number: int) -> None:
-        """Add the topic of that number, which is not there yet. Cost: O(segments)."""
+        """Add the topic with that number, which must not be there yet. Cost: O(segments)."""
         segments = self._segments(number)
         if not segments:
             return
@@ -95,7 +95,7 @@ class NameIndex:
                 self._promote(place)
 
     def discard(self, number: int) -> None:
-        """Remove the topic of that number, if it is there; nothing of it stays. Cost: O(segments)."""
+        """Remove the topic with that number completely, if it is there. Cost: O(segments)."""
         if number not in self._everyone:
             return
         self._everyone.discard(number)
@@ -116,11 +116,11 @@ class NameIndex:
                     self._demote(place)
 
     def matching(self, pattern: Pattern) -> BitMap:
-        """Return the topics that match `pattern`, which was read with this index's separator. Not to be changed.
+        """Return the topics that match `pattern`, which was parsed with this index's separator. Not to be changed.
 
-        Cost: an AND for each literal that many names have, smallest first, and one for the number of segments if the
-        literals leave it open, or, beside a single literal, whoever has another number taken away if they are fewer;
-        at most a look at `_RARE_MEMBERS` names where a literal is rare.
+        Cost: one AND for each literal that many names have, the smallest first; and, if these do not determine the
+        number of segments, one AND with the names of that number, or a subtraction of the others if that is cheaper.
+        If a literal is rare, at most `_RARE_MEMBERS` names are compared instead.
         """
         if pattern.is_literal:
             return BitMap(self._called(str(pattern)))
@@ -145,7 +145,7 @@ class NameIndex:
         return result
 
     def expand(self, patterns: Collection[Pattern]) -> BitMap:
-        """Return the topics that match any of `patterns`; none where there are none. Not to be changed.
+        """Return the topics that match any of `patterns`; empty without patterns. Not to be changed.
 
         Cost: as `matching` for each, and their union.
         """
@@ -154,11 +154,11 @@ class NameIndex:
 
     @property
     def everyone(self) -> BitMap:
-        """All who are here, by whatever they can be found; not by their segments."""
+        """All topics that are listed here, as such or by number of segments; not those listed by a segment only."""
         return BitMap.union(self._everyone, *self._lengths.values())
 
     def fits(self, number: int, is_live: bool) -> bool:
-        """Return whether that topic is filed wherever its name says, or, if it is dead, is not here.
+        """Return whether that topic is filed wherever its name requires, or, if it is deleted, is not here.
 
         Cost: as `add`, and 50 ns for each number of segments that names have.
         """
@@ -172,9 +172,9 @@ class NameIndex:
         return length < 2 or all(number in self._filed(place) for place in enumerate(segments[:MAX_SEGMENTS]))
 
     def misfiled(self) -> Iterator[Filing | None]:
-        """Look step by step at all who are filed; yield under what somebody is whose name does not say so.
+        """Check all filings step by step; yield those under which a topic is filed whose name does not fit.
 
-        Yields None after the other steps; the index may change between two. Cost of a step: 0.5 ms; of all, 1 µs a
+        Yields None after every other step. The index may change between steps. Cost: 0.5 ms a step; in all, 1 µs a
         segment.
         """
         for place in list(self._frequent):
@@ -192,7 +192,7 @@ class NameIndex:
             yield None
 
     def strangers(self, filing: Filing) -> list[int]:
-        """Return who is filed there and whose name does not say so. Cost: O(members)."""
+        """Return the topics that are filed there although their names do not fit. Cost: O(members)."""
         filed = self._rare.numbers(filing) if isinstance(filing, int) else self._frequent.get(filing, _NOBODY)
         return [number for number in filed if not self._belongs(number, filing)]
 
@@ -201,7 +201,7 @@ class NameIndex:
         return self._rare.numbers(_fingerprint(place)) if postings is None else postings
 
     def _belongs(self, number: int, filing: Filing) -> bool:
-        """Return whether a topic is here and its name says that it is filed there, be it by fingerprint."""
+        """Return whether a topic is here and its name fits that filing, which may be a fingerprint."""
         if number not in self._everyone or number >= len(self._keys):
             return False
         segments = self._segments(number)
@@ -209,19 +209,19 @@ class NameIndex:
         return filing in (map(_fingerprint, places) if isinstance(filing, int) else places)
 
     def _segments(self, number: int) -> list[str]:
-        """Return the segments of the topic's local name, none where no pattern matches it."""
+        """Return the segments of the topic's local name; an empty list if one is empty, so that no pattern matches."""
         segments = local_of_key(self._keys[number]).split(self.separator)
         return [] if "" in segments else segments
 
     def _called(self, local: str) -> Iterator[int]:
-        """Yield the topics of that local name, one of each domain."""
+        """Yield the topics with that local name, at most one of each domain."""
         for key in (local, f"{NON_PERSISTENT}://{local}"):
             number = self._numbers.get(key)
             if number is not None and number in self._everyone:
                 yield number
 
     def _intersection(self, sets: list[BitMap]) -> BitMap:
-        """Return what all `sets` hold, everyone where there are none; smallest first, leaving out what has everyone."""
+        """Return the intersection of `sets`, smallest first, skipping those with everyone; everyone without sets."""
         if len(sets) < 2:
             return sets[0] if sets else self._everyone
         sets.sort(key=len)
@@ -236,7 +236,7 @@ class NameIndex:
         return result
 
     def _wrong_lengths(self, shape: Shape) -> list[BitMap]:
-        """Return who has a number of segments that reaches the last literal of `shape` and that it does not admit.
+        """Return the topics by those numbers of segments that reach the last literal of `shape` but do not fit it.
 
         A name that is found by a literal has two segments or more.
         """
@@ -245,7 +245,7 @@ class NameIndex:
         return [numbers for length, numbers in lengths if length >= reached and not shape.admits(length)]
 
     def _promote(self, place: tuple[int, str]) -> None:
-        """Give a segment postings of its own if it is the segment that is frequent, and not its fingerprint."""
+        """Give a segment postings of its own if the segment itself is frequent, not only its fingerprint."""
         fingerprint = _fingerprint(place)
         members = {number for number in self._rare.numbers(fingerprint) if self._stands_at(place, number)}
         if len(members) > _RARE_MEMBERS:
@@ -265,5 +265,5 @@ class NameIndex:
 
 
 def _fingerprint(place: tuple[int, str]) -> int:
-    """Return 32 bits that few places share. They differ between processes, so nobody can choose names that collide."""
+    """Return a hash of 32 bits. It differs between processes, so nobody can choose names that collide."""
     return hash(place) & ((1 << FINGERPRINT_BITS) - 1)

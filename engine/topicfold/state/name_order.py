@@ -1,8 +1,7 @@
 """Names in order: a namespace's topic numbers sorted by key, so that a page of a large set need not be sorted.
 
-Numbers lie in blocks of a few hundred, each block before the next, and a block is sorted when some of it are wanted. A
-namespace's keys only become more, so the order is brought up to date by whoever reads it, a few keys at a time, and
-costs nothing where nobody does.
+Numbers are in blocks of a few hundred. Blocks are in order; a block is only sorted when a part of it is needed. Keys
+are only ever added, so readers bring the order up to date, a few keys at a time, and without readers it costs nothing.
 
     >>> from pyroaring import BitMap
     >>> order = NameOrder(["pay", "billing", "orders"])
@@ -10,7 +9,7 @@ costs nothing where nobody does.
     >>> order.after("", BitMap([0, 1, 2])), order.after("billing", BitMap([0, 1]))
     ([1, 2, 0], [0])
 
-Source: `sortedcontainers` (blocks behind a list of their last entries), with numbers in the place of names.
+Source: `sortedcontainers` (blocks behind a list of their last entries), with numbers instead of names.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ BLOCK = 512
 
 
 class NameOrder:
-    """The numbers of `keys`, which only grow and hold no key twice. Cost in memory: about 5 bytes a key."""
+    """The numbers of `keys`, a list that only grows and has no key twice. Memory: about 5 bytes a key."""
 
     __slots__ = ("_blocks", "_is_sorted", "_keys", "_known", "_lasts")
 
@@ -38,22 +37,22 @@ class NameOrder:
 
     @property
     def missing(self) -> int:
-        """How many keys are not in order yet."""
+        """How many keys have not been put in order yet."""
         return len(self._keys) - self._known
 
     def catch_up(self, most: int) -> None:
-        """Put up to `most` further keys in order. Cost: 1 to 2 µs a key; less where they come in order."""
+        """Put up to `most` more keys in order. Cost: 1 to 2 µs a key; less if they come in order."""
         until = min(len(self._keys), self._known + most)
         for number in range(self._known, until):
             self._add(number)
         self._known = until
 
     def after(self, key: str, among: BitMap) -> list[int]:
-        """Return those `among` whose keys are next above `key`, in the order of their keys, as many as a block holds.
+        """Return the next numbers of `among` with keys above `key`, in the order of their keys, from one block.
 
-        Only those in order are found; no more of them are left where none is.
+        Only keys that were put in order are found. If the list is empty, there are no more of them.
 
-        Cost: 50 ns for each key that is passed over or returned.
+        Cost: 50 ns for each key that is skipped or returned.
         """
         first = bisect_right(self._lasts, key)
         for index in range(first, len(self._blocks)):

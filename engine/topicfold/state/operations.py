@@ -1,7 +1,7 @@
-"""The rings of operation ids: what each of the last operations of a partition came to.
+"""The rings of operation ids: the outcomes of the last operations of a partition.
 
-Folded state: exact inside its horizon, on every node and across restarts. Clients' keys and ids that the server
-made have a ring each, so a flood of the one cannot push out the other. Beyond the ring an id is new.
+This is folded state: exact for what the rings hold, on every node and across restarts. Clients' keys and ids made by
+the server have separate rings, so a flood of one kind cannot push out the other. An id that a ring has dropped is new.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PIECE_ROWS = 512
 
 
 class Settled(NamedTuple):
-    """What became of one operation. `verdict` is a number of `Verdict`; `etag` the record's after it."""
+    """The outcome of one operation. `verdict` is a number of `Verdict`; `etag` is the record's after it."""
 
     verdict: int
     etag: Etag
@@ -30,10 +30,10 @@ class Settled(NamedTuple):
 
 
 class OperationRing:
-    """The last `capacity` operations, each with its outcome in bytes, for few are asked for; oldest first.
+    """The last `capacity` operations, oldest first. Outcomes are kept as bytes, because few are ever asked for.
 
-    What digests hash of them is laid out when somebody asks for it and kept, so that the next who asks pays only for
-    what has come since: 43 bytes an operation.
+    The layout that digests hash, 43 bytes an operation, is built on demand and kept, so that the next digest only
+    costs what has been added since.
     """
 
     __slots__ = ("_by_id", "_dropped", "_laid_out", "_order", "_pieces", "_skipped", "capacity")
@@ -48,7 +48,7 @@ class OperationRing:
         self._dropped = 0
 
     def add(self, operation_id: bytes, settled: Settled) -> None:
-        """Remember one outcome; the oldest falls out when the ring is full. A known id keeps its first outcome."""
+        """Add one outcome; a full ring drops the oldest. A known id keeps its first outcome."""
         if operation_id in self._by_id:
             return
         verdict, (event_id, place), body_hash = settled
@@ -59,7 +59,7 @@ class OperationRing:
             self._dropped += 1
 
     def get(self, operation_id: bytes) -> Settled | None:
-        """Return what became of an operation, None where the ring does not know it."""
+        """Return the outcome of an operation, None if the ring does not know it."""
         outcome = self._by_id.get(operation_id)
         if outcome is None:
             return None
@@ -67,7 +67,7 @@ class OperationRing:
         return Settled(verdict, Etag(event_id, place), body_hash)
 
     def restore(self, rows: bytes) -> None:
-        """Take the operations of a ring that is empty, oldest first, as digests hash them. Cost: 0.1 µs for each."""
+        """Fill an empty ring with operations, oldest first, in the layout of digests. Cost: 0.1 µs for each."""
         self._by_id = dict(_ROW.iter_unpack(rows))
         self._order = deque(self._by_id)
         size = _PIECE_ROWS * _ROW.size
@@ -75,7 +75,7 @@ class OperationRing:
         self._laid_out = len(self._order)
 
     def lay_out(self, limit: int = _PIECE_ROWS) -> bool:
-        """Lay out up to `limit` operations that are not yet; return whether there are more. Cost: 0.1 µs for each."""
+        """Lay out up to `limit` more operations; return whether there are others left. Cost: 0.1 µs for each."""
         self._forget_dropped()
         missing = len(self._order) - self._laid_out
         count = min(missing, limit, _PIECE_ROWS)
@@ -91,7 +91,7 @@ class OperationRing:
         return missing > count
 
     def rows(self) -> Rows:
-        """Return the ring's content in its order, as digests hash it. Cost: as `lay_out` for what is not yet."""
+        """Return the ring's content in order, in the layout of digests. Cost: as `lay_out`, for what is missing."""
         while self.lay_out():
             pass
         if not self._skipped:
@@ -99,7 +99,7 @@ class OperationRing:
         return (memoryview(self._pieces[0])[self._skipped :], *islice(self._pieces, 1, None))
 
     def _forget_dropped(self) -> None:
-        """Take those that fell out of the ring off the front of what is laid out."""
+        """Remove what the ring has dropped from the front of the layout."""
         self._laid_out -= min(self._dropped, self._laid_out)
         self._skipped += self._dropped * _ROW.size
         self._dropped = 0
@@ -122,16 +122,16 @@ class Operations:
         self.by_server = OperationRing(server_capacity)
 
     def add(self, operation: Operation, verdict: int, etag: Etag) -> Settled:
-        """Remember what an accepted event made of one operation, and return it."""
+        """Add the outcome of one operation of an accepted event, and return it."""
         settled = made(Settled, (verdict, etag, operation.body_hash))
         (self.by_client if operation.by_client else self.by_server).add(operation.id, settled)
         return settled
 
     def restore(self, by_client: bytes, by_server: bytes) -> None:
-        """Take both, as `OperationRing.restore` does."""
+        """Fill both rings, as `OperationRing.restore` does."""
         self.by_client.restore(by_client)
         self.by_server.restore(by_server)
 
     def get(self, operation_id: bytes) -> Settled | None:
-        """Return what became of an operation, None where neither ring knows it."""
+        """Return the outcome of an operation, None if neither ring knows it."""
         return self.by_client.get(operation_id) or self.by_server.get(operation_id)

@@ -1,7 +1,7 @@
-"""The pattern index: which of the patterns that are registered a name matches, and whose they are.
+"""The pattern index: which registered patterns match a name, and whose they are.
 
-A dictionary for each *shape* (number of segments, open end, where the literals stand), so patterns that differ in
-their literals only cost one look-up together.
+It has a dictionary for each *shape* (number of segments, open end, positions of the literals), so patterns that differ
+only in their literals cost one look-up together.
 
 Source: FluxMQ #556 keeps a trie for this; `gsl`, NATS's subscription list. A dictionary a shape is as fast and smaller.
 """
@@ -17,7 +17,7 @@ S = TypeVar("S", bound=Hashable)
 
 
 class PatternIndex(Generic[S]):
-    """Patterns of subscribers, found by a name that matches. All patterns must have been read with `separator`.
+    """Patterns of subscribers, found by a name that matches. All patterns must have been parsed with `separator`.
 
     Cost of a look-up: O(shapes that admit the name's length), whatever the number of patterns.
 
@@ -38,17 +38,17 @@ class PatternIndex(Generic[S]):
         ]
 
     def add(self, pattern: Pattern, subscriber: S) -> None:
-        """Register `pattern` of `subscriber`; a second time changes nothing."""
+        """Register `pattern` for `subscriber`; doing so again changes nothing."""
         if pattern.shape not in self._tables:
             self._tables[pattern.shape] = {}
             self._arrange()
         self._tables[pattern.shape].setdefault(pattern.literals, set()).add(subscriber)
 
     def remove(self, pattern: Pattern, subscriber: S) -> None:
-        """Take back what `add` did.
+        """Undo `add`.
 
         Raises:
-            KeyError: nothing of the kind is registered.
+            KeyError: the pattern is not registered for the subscriber.
         """
         table = self._tables[pattern.shape]
         subscribers = table[pattern.literals]
@@ -60,7 +60,7 @@ class PatternIndex(Generic[S]):
                 self._arrange()
 
     def find(self, name: str) -> set[S]:
-        """Return the subscribers of which a pattern matches the local name `name`, as a set of its own."""
+        """Return the subscribers with a pattern that matches the local name `name`; the set is the caller's."""
         segments = name.split(self._separator)
         found: set[S] = set()
         if "" in segments:
@@ -72,6 +72,6 @@ class PatternIndex(Generic[S]):
         return found
 
     def _arrange(self) -> None:
-        """Say anew which shapes admit names of each length; all above the longest pattern's are alike."""
+        """Recompute which shapes admit names of each length; all lengths above `MAX_SEGMENTS` are treated alike."""
         for length, tables in enumerate(self._by_length):
             tables[:] = [(shape.pick, table) for shape, table in self._tables.items() if shape.admits(length)]

@@ -1,7 +1,7 @@
 """Postings: a set of topic numbers, small or large.
 
-Below `SMALL_LIMIT` members a sorted array, above it a roaring bitmap; the switch back happens at half the limit, so
-a set that moves around the limit does not flap.
+Up to `SMALL_LIMIT` members it is a sorted array, above that a roaring bitmap. It switches back at half the limit, so a
+set whose size moves around the limit does not keep switching.
 
 Source: PIP-451's key → value → topics; roaring bitmaps, Lemire et al. 2016.
 """
@@ -32,9 +32,9 @@ class Postings:
 
     @classmethod
     def of(cls, members: array[int]) -> Postings:
-        """Return the set of `members`, unsigned, rising and each once; the array is the set's own from now on.
+        """Return the set of `members`, which must be unsigned and strictly rising; the set takes over the array.
 
-        Cost: 5 ns a member, hardly anything where none is left out between the first and the last.
+        Cost: 5 ns a member, or hardly anything if the members are consecutive.
         """
         postings = cls.__new__(cls)
         postings._members = members
@@ -45,7 +45,7 @@ class Postings:
 
     @classmethod
     def around(cls, members: BitMap) -> Postings:
-        """Return the set of `members`; the bitmap is the set's own from now on."""
+        """Return the set of `members`; the set takes over the bitmap."""
         postings = cls.__new__(cls)
         postings._members = members
         return postings
@@ -81,7 +81,7 @@ class Postings:
         return members if isinstance(members, BitMap) else BitMap(members)
 
     def part(self, start: int, most: int) -> list[int]:
-        """Return the members from `start` on, in order, no more than `most`. Cost: O(log n + most)."""
+        """Return at most `most` members from `start`, in order. Cost: O(log n + most)."""
         members = self._members
         if isinstance(members, BitMap):
             return list(islice(members.iter_equal_or_larger(start), most))
@@ -90,7 +90,7 @@ class Postings:
 
     @staticmethod
     def union(sets: Sequence[Postings]) -> BitMap:
-        """Return the members of all `sets`, of which there is at least one, as a bitmap that must not be changed."""
+        """Return the union of `sets`, at least one, as a bitmap that must not be changed."""
         if len(sets) == 1:
             return sets[0].bitmap()
         small = array("I")

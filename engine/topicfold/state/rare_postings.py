@@ -1,8 +1,8 @@
-"""Postings of few members, many to an array: what a segment of a name costs that hardly another name has.
+"""Postings with few members, many in one array: for segments that hardly any other name has.
 
-An entry is 64 bits, fingerprint above number. Entries are sorted, in chunks that split when they grow, so an entry
-takes 9 bytes, none moves far when another comes, and nothing is ever rebuilt. A fingerprint is no proof: several
-things may share one, each with its own entries, and whoever reads numbers here looks at what they stand for.
+An entry has 64 bits, with the fingerprint above the number. Entries are sorted, in chunks that are split when they
+grow, so an entry takes 9 bytes, none moves far when another is added, and nothing is ever rebuilt. A fingerprint is no
+proof: different segments may share one, each with its own entries, so readers must check the topics that they find.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NUMBER = (1 << FINGERPRINT_BITS) - 1
 
 
 class RarePostings:
-    """Bags of uint32, each filed under a fingerprint of 32 bits. Entries of one fingerprint share a chunk.
+    """Multisets of uint32, each filed under a fingerprint of 32 bits. All entries of a fingerprint are in one chunk.
 
     >>> rare = RarePostings()
     >>> rare.add(5, 70), rare.add(5, 3), rare.add(6, 1)
@@ -31,11 +31,11 @@ class RarePostings:
     def __init__(self) -> None:
         self._chunks: list[array[int]] = [array("Q")]
         self._firsts: list[int] = []
-        """Fingerprints from which on the second chunk holds them, the third, …"""
+        """The first fingerprint of the second chunk, of the third, …"""
 
     @classmethod
     def of(cls, entries: array[int]) -> RarePostings:
-        """Return the bags of `entries`, each a fingerprint above a number, sorted. Cost: O(entries)."""
+        """Return the multisets with these sorted `entries`, each a fingerprint above a number. Cost: O(entries)."""
         rare = cls()
         rare._chunks = []
         start = 0
@@ -50,7 +50,7 @@ class RarePostings:
         return rare
 
     def add(self, fingerprint: int, number: int) -> int:
-        """File `number`, once more if it is there; return how many `fingerprint` has now. Cost: O(log n)."""
+        """File `number`, even if it is there already; return how many entries `fingerprint` has now. Cost: O(log n)."""
         place = bisect_right(self._firsts, fingerprint)
         chunk = self._chunks[place]
         first = fingerprint << FINGERPRINT_BITS
@@ -63,7 +63,7 @@ class RarePostings:
         return end - start + 1
 
     def discard(self, fingerprint: int, number: int) -> None:
-        """Remove `number` once, if it is there. Cost: O(log n)."""
+        """Remove one entry of `number`, if there is any. Cost: O(log n)."""
         place = bisect_right(self._firsts, fingerprint)
         chunk = self._chunks[place]
         entry = fingerprint << FINGERPRINT_BITS | number
@@ -74,7 +74,7 @@ class RarePostings:
                 del self._chunks[place], self._firsts[max(place - 1, 0)]
 
     def numbers(self, fingerprint: int) -> list[int]:
-        """Return what is filed under `fingerprint`, in order. Cost: O(log n + members)."""
+        """Return the numbers filed under `fingerprint`, in order. Cost: O(log n + members)."""
         chunk = self._chunks[bisect_right(self._firsts, fingerprint)]
         first = fingerprint << FINGERPRINT_BITS
         start = bisect_left(chunk, first)
@@ -82,9 +82,9 @@ class RarePostings:
         return [entry & _NUMBER for entry in chunk[start:end]]
 
     def part(self, fingerprint: int) -> list[tuple[int, int]]:
-        """Return (fingerprint, number) of the first entries from `fingerprint` on, in order: a chunk, none at the end.
+        """Return (fingerprint, number) of the next entries from `fingerprint`, in order, up to the end of a chunk.
 
-        All entries of the fingerprints that are in it. Cost: O(chunk).
+        It has all entries of every fingerprint in it, and is empty at the end. Cost: O(chunk).
         """
         first = fingerprint << FINGERPRINT_BITS
         for place in range(bisect_right(self._firsts, fingerprint), len(self._chunks)):
@@ -100,7 +100,7 @@ class RarePostings:
                 yield entry >> FINGERPRINT_BITS, entry & _NUMBER
 
     def _split(self, place: int) -> None:
-        """Part a chunk about its middle, where one fingerprint ends and another begins; leave it if none does."""
+        """Split a chunk near its middle, between two fingerprints; leave it as it is if it has only one."""
         chunk = self._chunks[place]
         middle = chunk[len(chunk) // 2] >> FINGERPRINT_BITS
         cut = bisect_left(chunk, middle << FINGERPRINT_BITS) or bisect_left(chunk, (middle + 1) << FINGERPRINT_BITS)

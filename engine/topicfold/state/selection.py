@@ -1,8 +1,9 @@
-"""Answers a label selector from the label index of a namespace, without looking at a topic.
+"""Answers a label selector from the label index of a namespace, without looking at topics.
 
-With P(k,v) the topics that bear k=v, K(k) those that bear k, and U all: `k=a` is P(k,a), `k` is K(k), `k in (a,b)` a
-union over values, `k>n` goes by binary digits (`integer_values`), and each negative requirement takes away what its
-positive twin would find. Positives come first, the smallest first; U is touched only where there are none.
+Let P(k,v) be the topics with k=v, K(k) those with a label k, and U all topics. Then `k=a` is P(k,a), `k` is K(k),
+`k in (a,b)` is a union over values, `k>n` goes by binary digits (`integer_values`), and each negative requirement
+subtracts what its positive counterpart would find. Positive requirements come first, the smallest first; U is only used
+if there are none.
 
 Source: Prometheus `tsdb/index` (postings algebra).
 """
@@ -35,9 +36,9 @@ from topicfold.state.postings import Postings
 def select(index: LabelIndex, universe: BitMap, selector: Selector) -> BitMap:
     """Return the topics of `universe` that `selector` matches; `index` must hold labels of no others.
 
-    The set may be `universe` or one of the index's own: it must not be changed, and holds until the next fold.
+    The set may be `universe` or belong to the index: it must not be changed, and is valid until the next fold.
 
-    Cost: O(smallest positive) set steps, and a union over the values that `in` and `notin` name.
+    Cost: set operations in O(smallest positive requirement), and a union over the values that `in` and `notin` name.
 
     >>> from topicfold.model.selector_text import parse_selector
     >>> index = LabelIndex()
@@ -52,7 +53,7 @@ def select(index: LabelIndex, universe: BitMap, selector: Selector) -> BitMap:
 
 
 def _fulfilling_all(index: LabelIndex, positives: Sequence[Positive]) -> BitMap:
-    """Return the topics that fulfil every one of `positives`, of which there is at least one."""
+    """Return the topics that fulfil all of `positives`, at least one."""
     sets: list[tuple[int, Sequence[Postings]]] = []
     for requirement in positives:
         named = _named(index, requirement)
@@ -69,7 +70,7 @@ def _fulfilling_all(index: LabelIndex, positives: Sequence[Positive]) -> BitMap:
 
 
 def _named(index: LabelIndex, requirement: Requirement) -> Sequence[Postings]:
-    """Return the sets, none of them empty, whose union a requirement demands or, if it is negative, refuses."""
+    """Return the non-empty sets whose union a requirement demands or, if it is negative, excludes."""
     match requirement:
         case Equals(key, value) | NotEquals(key, value):
             found = index.having(key, value)

@@ -1,4 +1,4 @@
-"""What is stored of one topic beside its record: what it is, and what it is to be by the record and the name."""
+"""A topic's standing: what is stored about it beside its record, and what should be, given its record and name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from topicfold.state.topic_table import FOREIGN, TopicTable
 
 
 class Standing(NamedTuple):
-    """One topic's share of a table, but for its record: two folds of one log have the same.
+    """One topic's part of a table, except for its record; two folds of one log have the same.
 
-    `labels` is None where the numbers of its pairs stand for none. The last four say whether the key leads to the
-    topic, and whether the indexes list it wherever they are to.
+    `labels` is None if a number of its pairs is invalid. The last four say whether the key leads to the topic, and
+    whether each index lists it wherever it should.
     """
 
     hash: int
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
 
 
 def standing(table: TopicTable, number: int) -> Standing:
-    """Return what is stored of the topic of that number. Cost: 0.7 µs a label or segment."""
+    """Return what is stored about the topic with that number. Cost: 0.7 µs a label or segment."""
     ids = table.label_ids.of(number)
     try:
         labels = table.index.labels(ids)
@@ -61,7 +61,7 @@ def standing(table: TopicTable, number: int) -> Standing:
 
 
 def due_standing(table: TopicTable, number: int, name: str) -> Standing:
-    """Return what is to be stored of the topic of that number, called `name` in full. Cost: as reading its record."""
+    """Return what should be stored about the topic with that number and full `name`. Cost: as decoding its record."""
     key, row = table.keys[number], table.row(number)
     indexed = table.indexed(row)
     labels, partitions, kafka_name, pending, grants = indexed or NOTHING
@@ -84,7 +84,7 @@ def due_standing(table: TopicTable, number: int, name: str) -> Standing:
 
 
 def misfits(table: TopicTable, number: int, name: str) -> list[str]:
-    """Return what of that topic's standing does not follow from its record, by name; none where it is sound."""
+    """Return the names of the parts of a topic's standing that do not follow from its record; none if it is sound."""
     stored, due = standing(table, number), due_standing(table, number, name)
     if stored == due:
         return []

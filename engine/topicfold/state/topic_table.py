@@ -1,9 +1,9 @@
 """The topics of one namespace: one row each, in columns, found by number or by key.
 
-A topic keeps its number while the namespace lives, dead or alive, so its tombstone keeps its version. Numbers are
-what sets hold; names are made at the edge. A row changes together with the label index, in one call.
+A topic keeps its number as long as the namespace lives, even when deleted, so its tombstone keeps its version. Sets
+hold numbers; names are only produced at the edge. A row changes together with the label index, in one call.
 
-Cost in memory: about 60 bytes a row beside the name, the payload and the postings.
+Memory: about 60 bytes a row, plus the name, the payload and the postings.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from topicfold.state.selection import select
 
 _HASH_AT = 44
 _SHOWN = struct.Struct("<16x16sH2xq16x")
-"""Of a row what `shown` shows: the ETag and the offset."""
+"""The parts of a row that `shown` returns: the ETag and the offset."""
 
 
 class ShownColumns(NamedTuple):
-    """What finding shows of many topics, member by member, each as long as the others.
+    """What finding shows of many topics, in columns of equal length.
 
-    `labels` are members of a JSON object, `versions` the ETag's event and place, and the offset.
+    `labels` are members of a JSON object; `versions` are the ETag's event and place, and the offset.
     """
 
     keys: list[str]
@@ -50,17 +50,20 @@ class ShownColumns(NamedTuple):
 
 
 FOREIGN = f"{NON_PERSISTENT}://"
-"""How keys begin of topics that are not persistent."""
+"""The beginning of the keys of topics that are not persistent."""
 
 
 class TopicTable:
     """The topics of a namespace and their indexes. Only the fold changes it.
 
-    `partitions` holds the number of partitions of the partitioned topics, and of no other; `kafka_names` the names
-    of the Kafka topics that do not follow from their own; `pending` those for which something is left to do in Kafka,
-    and `ending` those of them whose end is decided, so that nobody is shown them; `grants` those of the topics that
-    have any; `non_persistent` the topics of that domain and `system` Pulsar's own, dead ones too. `names` finds live
-    topics by pattern, with `separator` between segments.
+    - `numbers`, `keys`: number by key, and key by number, deleted topics included.
+    - `partitions`: the number of partitions of partitioned topics, and of no others.
+    - `kafka_names`: names of Kafka topics that do not follow from the topics' own.
+    - `pending`: topics with a step left to do in Kafka; `ending`: those of them whose end is decided, so that nobody is
+      shown them.
+    - `grants`: the grants of topics that have any.
+    - `non_persistent`: topics of that domain; `system`: Pulsar's own topics; both with deleted ones.
+    - `names`: finds live topics by pattern, with `separator` between segments.
     """
 
     __slots__ = ("__weakref__", "_decode", "_labels", "_payloads", "_rows", "digest_sum", "ending", "granted",
@@ -89,11 +92,11 @@ class TopicTable:
         self._labels = ByteColumn()
 
     def restore(self, columns: Columns) -> None:
-        """Take the topics of a table that is empty, all at once. They are the table's own from now on.
+        """Fill an empty table with topics, all at once. The table takes over `columns`.
 
-        What is indexed of `decoded` is read in their payloads, whatever the columns say of it.
+        For the topics in `decoded`, what is indexed is read from their payloads, whatever the columns say.
 
-        Cost: 0.1 µs a topic, as much as `put` for each of `decoded`, and what the indexes take.
+        Cost: 0.1 µs a topic, plus the cost of `put` for each of `decoded`, plus that of restoring the indexes.
         """
         self.keys += columns.keys
         self.numbers.update(columns.numbers)
@@ -110,31 +113,31 @@ class TopicTable:
             self._index(number, self.row(number))
 
     def get(self, key: str) -> Aggregate:
-        """Return the topic called `key`, dead or alive."""
+        """Return the topic with that key: live, deleted or absent."""
         number = self.numbers.get(key)
         return ABSENT if number is None else self.row(number)
 
     def row(self, number: int) -> Aggregate:
-        """Return the topic of that number, dead or alive."""
+        """Return the topic with that number, live or deleted."""
         version, event_id, place, schema, offset, _ = ROW.unpack_from(self._rows, number * ROW.size)
         etag, payload = made(Etag, (event_id, place)), self._payloads.of(number)
         return made(Aggregate, (version, number in self.live, etag, schema, payload, offset, GENESIS))
 
     def stored(self, number: int) -> tuple[Etag, int, bytes]:
-        """Return the ETag of the topic of that number, and its payload behind the number of its schema."""
+        """Return the ETag of the topic with that number, the number of its payload's schema, and the payload."""
         _, event_id, place, schema, _, _ = ROW.unpack_from(self._rows, number * ROW.size)
         return made(Etag, (event_id, place)), schema, self._payloads.of(number)
 
     def shown(self, number: int) -> TopicRow | None:
-        """Return what finding and watching show of the topic of that number, None where it is dead."""
+        """Return what finding and watching show of the topic with that number; None if it is deleted or ending."""
         if number not in self.live or number in self.ending:
             return None
         return self._shown(number, self._labels.of(number), _SHOWN.unpack_from(self._rows, number * ROW.size))
 
     def shown_all(self, numbers: Sequence[int]) -> list[TopicRow | None]:
-        """Return what `shown` returns of each. Cost: half of that, where they are not in the processor's caches.
+        """Return what `shown` returns for each. Cost: half of that, if they are not in the processor's caches.
 
-        All labels are fetched before the first is looked into, so that a processor waits for many at a time.
+        All labels are fetched before the first is used, so that the processor waits for many at a time.
         """
         labels = self._labels.of_each(numbers)
         heads = [_SHOWN.unpack_from(self._rows, number * ROW.size) for number in numbers]
@@ -145,13 +148,13 @@ class TopicTable:
         ]
 
     def count_labels(self, numbers: Sequence[int]) -> int:
-        """Return how many labels the topics of these numbers bear, all together."""
+        """Return how many labels the topics with these numbers have in total."""
         return sum(map(len, self._labels.of_each(numbers))) // PAIR_BYTES
 
     def shown_columns(self, numbers: Sequence[int]) -> ShownColumns:
-        """Return what `shown` shows of each of `numbers`, all of them of topics that are shown now.
+        """Return what `shown` returns for each of `numbers`, in columns; all of these topics must be shown now.
 
-        Cost: a third of `shown_all`; each column is fetched at once, so that a processor waits for many at a time.
+        Cost: a third of `shown_all`; each column is fetched at once, so that the processor waits for many at a time.
         """
         labels = self._labels.of_each(numbers)
         return ShownColumns(
@@ -163,7 +166,7 @@ class TopicTable:
         )
 
     def keyed(self, numbers: Sequence[int], rows: Sequence[TopicRow | None]) -> list[tuple[str, TopicRow]]:
-        """Return the keys of the topics of these numbers with their `rows`, without those that have none."""
+        """Return the keys of the topics with these numbers, each with its row, without those whose row is None."""
         keys = list(map(self.keys.__getitem__, numbers))
         return [(key, row) for key, row in zip(keys, rows, strict=True) if row is not None]
 
@@ -174,9 +177,9 @@ class TopicTable:
         return made(TopicRow, (pairs, partitions, kafka_name, etag, offset, self.grants.get(number, NO_GRANTS)))
 
     def put(self, name: str, key: str, topic: Aggregate) -> int:
-        """Give the topic `key` (full name `name`) this state, its labels and all indexes with it; return its number.
+        """Set the state of the topic `key` (full name `name`), with its labels and all indexes; return its number.
 
-        A payload that cannot be read leaves the topic without labels, listed in `undecodable`.
+        If the payload cannot be read, the topic has no labels and is listed in `undecodable`.
         Cost: O(payload + labels that differ).
         """
         number = self.numbers.get(key)
@@ -207,7 +210,7 @@ class TopicTable:
         return number
 
     def _index(self, number: int, topic: Aggregate) -> None:
-        """Have all but the names say of a topic what its payload says."""
+        """Update all indexes except the names to what a topic's payload says."""
         indexed = self.indexed(topic)
         if indexed is None:
             self.undecodable.add(number)
@@ -244,7 +247,7 @@ class TopicTable:
             self.grants.pop(number, None)
 
     def labels(self, number: int) -> dict[str, str]:
-        """Return the labels of the topic of that number; none where it is dead or undecodable."""
+        """Return the labels of the topic with that number; none if it is deleted or undecodable."""
         return self.index.labels(self._labels.of(number))
 
     def stored_hash(self, number: int) -> int:
@@ -253,22 +256,23 @@ class TopicTable:
         return int.from_bytes(self._rows[start + _HASH_AT : start + ROW.size], "big")
 
     def indexed(self, topic: Aggregate) -> Indexed | None:
-        """Return what is to be indexed of `topic`, None where it cannot be read. Cost: O(payload)."""
+        """Return the parts of `topic` to be indexed; None if it cannot be read. Cost: O(payload)."""
         return self._decode(topic.payload_schema, topic.payload) if topic.is_live else NOTHING
 
     @property
     def label_ids(self) -> ByteColumn:
-        """The numbers of each topic's pairs in `index`. Not to be changed."""
+        """The numbers, in `index`, of each topic's pairs. Not to be changed."""
         return self._labels
 
     def matching(self, labels: Mapping[str, str]) -> BitMap:
-        """Return the live topics that bear all of `labels`; all live topics where none is given. Not to be changed."""
+        """Return the live topics that have all of `labels`; all live topics if none are given. Not to be changed."""
         return select(self.index, self.live, Selector(tuple([Equals(key, value) for key, value in labels.items()])))
 
     def mentioning(self, numbers: Iterable[int], texts: Sequence[bytes]) -> list[int]:
-        """Return those of `numbers` in whose payloads all of `texts` stand somewhere; the last is looked for first.
+        """Return those of `numbers` whose payloads contain all of `texts`; the last text is searched for first.
 
-        No other record can hold them. Cost: 0.1 to 0.5 µs a topic where the first is rare, 2 % of reading records.
+        No other topic's record can contain them. Cost: 0.1 to 0.5 µs a topic if that text is rare, 2 % of decoding
+        records.
         """
         payload = self._payloads.of
         found = list(numbers)
@@ -279,8 +283,8 @@ class TopicTable:
     def keys_of(self, numbers: BitMap) -> list[str]:
         """Return the keys of `numbers`, in the order of numbers.
 
-        Cost: 30 ns a number; half of it where nearly all are wanted, for then what lies between the others is copied,
-        and a quarter where all are.
+        Cost: 30 ns a number; half of that if nearly all are wanted, because then whole ranges are copied, and a quarter
+        if all are.
         """
         keys = self.keys
         left_out = numbers.flip(0, len(keys))

@@ -1,1 +1,1 @@
-"""Policies of topics: what each is, what it may hold, and which of its values takes effect."""
+"""Topics' policies: what each one is, which values it may have, and which of its values takes effect."""

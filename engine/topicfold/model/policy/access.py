@@ -1,4 +1,4 @@
-"""Policies of what may connect and where messages go: subscription types, schemas, filters, other clusters."""
+"""Policies for who may connect and where messages go: subscription types, schemas, filters, other clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of the policies of what may connect and where messages go.
+"""Commands for the policies in `access`.
 
 Source: `CmdTopicPolicies`, `CmdTopics` and `CmdNamespaces` of Pulsar's client tools 4.0.8.
 """

@@ -1,4 +1,4 @@
-"""Commands of the policies of how many there may be. The groups spell the same bound differently.
+"""Commands for the policies in `bounds`. The groups of commands spell the same bound differently.
 
 Source: `CmdTopicPolicies`, `CmdTopics` and `CmdNamespaces` of Pulsar's client tools 4.0.8.
 """

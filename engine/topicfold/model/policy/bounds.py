@@ -1,4 +1,4 @@
-"""Policies of how many producers, consumers, subscriptions and unacknowledged messages there may be."""
+"""Policies that limit the numbers of producers, consumers, subscriptions and unacknowledged messages."""
 
 from __future__ import annotations
 

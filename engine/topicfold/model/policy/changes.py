@@ -1,7 +1,7 @@
-"""Changes of policies: pure functions from the policies of one scope to the next, and the update that makes one.
+"""Changes of policies: pure functions from the policies of one scope to the next ones, and the updates that apply them.
 
-A removal makes no policies where there were none; setting does. Retention and backlog quota are held against each
-other inside the update, so of two changes at once that cannot both hold, one is refused.
+Setting a policy creates the scope's policies if there were none; a removal does not. Retention and backlog quota are
+compared inside the update, so of two concurrent changes that contradict each other, one is refused.
 
 Source: PIP-428 (`updateTopicPoliciesAsync` with its flag for absent records).
 """
@@ -24,23 +24,23 @@ RETENTION = "retentionPolicies"
 QUOTAS = "backLogQuotaMap"
 
 Change = Callable[[Policies], Policies | Refuse]
-"""Takes the policies of one scope, returns the next ones, or a refusal."""
+"""Takes the policies of one scope; returns the next ones, or a refusal."""
 
 
 def set_value(name: str, value: Value) -> Change:
-    """Return the change that gives policy `name` this value."""
+    """Return the change that sets policy `name` to this value."""
     return lambda old: MappingProxyType({**old, name: value})
 
 
 def remove_value(name: str) -> Change:
-    """Return the change that takes policy `name` away."""
+    """Return the change that removes policy `name`."""
     return lambda old: _without(old, name)
 
 
 def set_entry(name: str, key: str, value: Value) -> Change:
-    """Return the change that gives one entry of a policy that is a map this value, and keeps the others.
+    """Return the change that sets one entry of a policy that is a map, and keeps the others.
 
-    A map that would have more than `MAX_ITEMS` entries is refused.
+    It is refused if the map would have more than `MAX_ITEMS` entries.
     """
 
     def change(old: Policies) -> Policies | Refuse:
@@ -53,7 +53,7 @@ def set_entry(name: str, key: str, value: Value) -> Change:
 
 
 def remove_entry(name: str, key: str) -> Change:
-    """Return the change that takes one entry of a policy that is a map away; with the last of them the policy."""
+    """Return the change that removes one entry of a policy that is a map, and with the last one the policy."""
 
     def change(old: Policies) -> Policies:
         kept = _without(old.get(name, EMPTY), key)
@@ -63,13 +63,14 @@ def remove_entry(name: str, key: str) -> Change:
 
 
 def holding(change: Change, name: str, below: Callable[[], Policies], types: Collection[str] = QUOTA_TYPES) -> Change:
-    """Return `change`, refused where retention and backlog quota would contradict each other after it.
+    """Return `change`, refused if retention and backlog quota would contradict each other after it.
 
-    `name` is the policy that is changed, the one the refusal speaks of. `below` says, when the update runs, what holds
-    where this scope says nothing: the namespace, else the node. A topic's two scopes are checked each by itself.
+    `name` is the policy that is changed, and that the refusal names. `below` is called when the update runs; it returns
+    the policies that apply where this scope has none: the namespace's, then the node's. The two scopes of a topic are
+    checked separately.
 
-    `types` are the quotas that are looked at: where quotas are set, just those. Another may contradict a retention that
-    was uncovered after it was set, which is no reason to refuse this one.
+    `types` are the quotas to check: when quotas are set, only these. Another one may contradict a retention that was
+    uncovered after that quota was set, which is no reason to refuse this change.
 
     Source: `internalSetBacklogQuota` of Pulsar; its issues #17706, #17707, #20690.
     """
@@ -88,7 +89,7 @@ def holding(change: Change, name: str, below: Callable[[], Policies], types: Col
 
 
 def contradicts(policies: Policies, below: Policies, types: Collection[str] = QUOTA_TYPES) -> bool:
-    """Return whether retention and a quota of `types` contradict each other; `below` holds what `policies` lack."""
+    """Return whether retention and a quota of `types` contradict each other; `below` supplies what `policies` lack."""
     quotas = {**below.get(QUOTAS, EMPTY), **policies.get(QUOTAS, EMPTY)}
     looked_at = {kind: quota for kind, quota in quotas.items() if kind in types}
     return conflicts(policies.get(RETENTION, below.get(RETENTION)), looked_at)
@@ -111,7 +112,10 @@ def change_topic(name: str, change: Change, *, is_global: bool = False, skip_if_
 
 
 def delete_policies(*, keeps_global: bool = False) -> Updater:
-    """Return the update that takes all policies off a topic, in both scopes; one that is not there needs none."""
+    """Return the update that removes all policies of a topic, in both scopes or, with `keeps_global`, in the local one.
+
+    It does nothing if there is no such topic.
+    """
 
     def update(old: Stored) -> Record | Refuse | None:
         if not isinstance(old, TopicRecord):

@@ -1,8 +1,9 @@
-"""Checks of one policy's value, made before an event is written and never when one is folded.
+"""Checks of a single policy's value, before an event is written, never when one is folded.
 
 What concerns two policies at once, retention and backlog quota, is in `retention`.
 
-Source: the checks of Pulsar's `PersistentTopicsBase` and `NamespacesBase`, with their statuses and gists.
+Source: the checks of Pulsar's `PersistentTopicsBase` and `NamespacesBase`, with their statuses and the gist of their
+messages.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from topicfold.model.policy.values import Value
 
 
 def not_negative(message: str) -> Check:
-    """Return the check that a number is 0 or more; `message` is what the refusal says."""
+    """Return the check that a number is 0 or more; `message` is the refusal's text."""
 
     def check(value: Value, limits: Limits) -> None:
         if value < 0:
@@ -29,17 +30,17 @@ def message_size(value: Value, limits: Limits) -> None:
     """Check `maxMessageSize`.
 
     Raises:
-        PolicyUnmet: negative, or above what a node allows.
+        PolicyUnmet: it is negative, or above what the node allows.
     """
     if not 0 <= value <= limits.max_message_bytes:
         raise PolicyUnmet(f"Invalid value for maxMessageSize: {value} is not between 0 and {limits.max_message_bytes}")
 
 
 def quota(value: Value, limits: Limits) -> None:
-    """Check a map of backlog quotas: each says what happens at its limit.
+    """Check that each of a map of backlog quotas has a `policy` for what happens at its limit.
 
     Raises:
-        InvalidPolicy: one does not.
+        InvalidPolicy: one has none.
     """
     for kind, each in value.items():
         if "policy" not in each:
@@ -50,7 +51,7 @@ def retention(value: Value, limits: Limits) -> None:
     """Check retention by itself.
 
     Raises:
-        InvalidPolicy: below −1, or exactly one of size and time is 0.
+        InvalidPolicy: size or time is below −1, or exactly one of them is 0.
     """
     minutes, size = value["retentionTimeInMinutes"], value["retentionSizeInMB"]
     if minutes < -1:
@@ -62,10 +63,10 @@ def retention(value: Value, limits: Limits) -> None:
 
 
 def persistence(value: Value, limits: Limits) -> None:
-    """Check ensemble ≥ write quorum ≥ ack quorum, each from 1 to what a node allows.
+    """Check that ensemble ≥ write quorum ≥ ack quorum, each from 1 to what the node allows.
 
     Raises:
-        InvalidPolicy: they are not.
+        InvalidPolicy: that is not so.
     """
     quorums = [value[name] for name in ("bookkeeperEnsemble", "bookkeeperWriteQuorum", "bookkeeperAckQuorum")]
     if not all(0 < each <= limits.max_quorum for each in quorums):
@@ -78,10 +79,10 @@ def persistence(value: Value, limits: Limits) -> None:
 
 
 def offload(value: Value, limits: Limits) -> None:
-    """Check that the driver is a known one, and that one that needs a bucket has it.
+    """Check that the driver is known, and that there is a bucket if it needs one.
 
     Raises:
-        PolicyUnmet: it is not, or has none.
+        PolicyUnmet: the driver is missing or unknown, or lacks its bucket.
     """
     driver = value.get("managedLedgerOffloadDriver")
     if driver is None or driver.lower() not in {each.lower() for each in OFFLOAD_DRIVERS}:
@@ -95,7 +96,7 @@ def offload(value: Value, limits: Limits) -> None:
 
 
 def entry_filters(value: Value, limits: Limits) -> None:
-    """Check that filters are named, and known where the node says which are.
+    """Check that filters are named, and are known if the node lists the known ones.
 
     Raises:
         InvalidPolicy: one is blank or unknown.
@@ -111,11 +112,11 @@ def entry_filters(value: Value, limits: Limits) -> None:
 
 
 def shadow_topics(value: Value, limits: Limits) -> None:
-    """Check that each shadow topic is named by a persistent topic's name. Whether they exist is looked at elsewhere.
+    """Check that each shadow topic has the name of a persistent topic. Whether they exist is checked elsewhere.
 
     Raises:
-        PolicyUnmet: there is none, or one is not persistent.
-        Forbidden: one breaks the rules for names; the status is Pulsar's.
+        PolicyUnmet: the list is empty, or one is not persistent.
+        Forbidden: a name breaks the rules; the status is Pulsar's.
     """
     if not value:
         raise PolicyUnmet("Cannot specify empty shadow topics")
@@ -129,10 +130,10 @@ def shadow_topics(value: Value, limits: Limits) -> None:
 
 
 def replication(value: Value, limits: Limits) -> None:
-    """Check that clusters are named.
+    """Check that at least one cluster is named.
 
     Raises:
-        PolicyUnmet: there is none.
+        PolicyUnmet: the list is empty.
     """
     if not value:
         raise PolicyUnmet("ClusterIds should not be null or empty")

@@ -1,4 +1,4 @@
-"""Policies of how fast messages and subscribers come and go: rates and delayed delivery."""
+"""Policies for the rates of messages and subscribers, and for delayed delivery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of the policies of rates and delayed delivery, the same in all groups but for single subscriptions.
+"""Commands for the policies in `delivery`: the same in all groups, except for single subscriptions.
 
 Source: `CmdTopicPolicies`, `CmdTopics` and `CmdNamespaces` of Pulsar's client tools 4.0.8.
 """

@@ -1,7 +1,7 @@
-"""How a policy is described: what it holds, where it is read and set, what fails, and who enforces it.
+"""The description of a policy: its values, where it is read and set, what is refused, and who enforces it.
 
-A `Policy` is data. Routes, commands, the stored form and the documents are made from it; a new policy is one more
-row of the table.
+A `Policy` is data, from which routes, commands, the stored form and the documents are generated. A new policy is a new
+row in the table.
 
 Source: Pulsar's `PersistentTopics` and `Namespaces` resources, and its command line.
 """
@@ -19,27 +19,27 @@ from topicfold.model.policy.values import Kind, Value
 
 
 class Enforcer(Enum):
-    """Who makes a policy come true."""
+    """Who enforces a policy."""
 
     TOPICFOLD = "topicfold"
     KAFKA = "kafka"
     """`topicfold enforce` writes it into the topic's configuration in Kafka."""
     NOTHING = "nothing"
-    """It is kept, resolved and shown, and that is all: Kafka knows nothing like it."""
+    """It is only stored, resolved and shown: Kafka has nothing like it."""
 
 
 class Source(Enum):
-    """Where a request that sets a policy says the value."""
+    """Where a request that sets a policy has the value."""
 
     BODY = "body"
     QUERY = "query"
-    """A query parameter called like the path; without it the policy is removed."""
+    """In a query parameter named like the path; without it, the policy is removed."""
     TRUE = "true"
-    """Nowhere: asking is enough, the value is true."""
+    """Nowhere: the request alone sets it to true."""
 
 
 class Empty(Enum):
-    """What an empty body, or `null`, does."""
+    """The effect of an empty body, or `null`."""
 
     REMOVES = "removes"
     IGNORED = "ignored"
@@ -50,36 +50,37 @@ class Empty(Enum):
 
 
 class Merge(Enum):
-    """How values of several levels become the one that takes effect."""
+    """How the values of several levels are combined into the one that takes effect."""
 
     WHOLE = "whole"
-    """The first level that sets it."""
+    """The value of the first level that sets it."""
     MEMBERS = "members"
-    """Member by member, each from the first level that sets it; of a map: name by name."""
+    """Member by member (in a map, name by name), each from the first level that sets it."""
 
 
 NO_ANSWER = object()
 """Unset answer: 204 and no body."""
 EMPTY_ANSWER = object()
-"""Unset answer: 200 and an empty body, as a Pulsar broker gives it."""
+"""Unset answer: 200 and an empty body, as from a Pulsar broker."""
 LOCAL_CLUSTER = object()
-"""Unset answer: a list of nothing but this cluster."""
+"""Unset answer: a list of this cluster only."""
 
 POLICIES_MISSING = "Namespace policies does not exist"
-"""What Pulsar says of a missing namespace where it does not say that the namespace is missing."""
+"""Pulsar's message for a missing namespace on those routes where it is not "Namespace does not exist"."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicRoute:
-    """A policy of topics under `/admin/v2`.
+    """A topic policy's routes under `/admin/v2`.
 
-    `path` is what follows the topic, `read_path` that of the GET where it is another. `unset` is the answer of a GET
-    where nothing is stored: `EMPTY_ANSWER`, `NO_ANSWER` or a JSON value; `absent` stands for it where the topic has
-    no policies of that scope at all. `permission` is Pulsar's name of the policy in a refusal.
-
-    `unsets` is a value that is not stored: to set it is to leave the policy unset. `left` is what a removal leaves
-    behind, None for nothing. `removal_makes_policies`: even a removal gives the topic policies of that scope.
-    `applied_sees_both`: `applied=true` looks at both scopes, whichever was asked for.
+    - `path`: what follows the topic; `read_path`: the same for GET, if it differs.
+    - `permission`: Pulsar's name for the policy in a refusal.
+    - `unset`: the answer to a GET if nothing is stored: `EMPTY_ANSWER`, `NO_ANSWER` or a JSON value; `absent`: the
+      same if the topic has no policies of that scope at all.
+    - `unsets`: a value that is not stored, so setting it unsets the policy.
+    - `left`: the value that remains after a removal, None for none.
+    - `removal_makes_policies`: even a removal creates the topic's policies of that scope.
+    - `applied_sees_both`: `applied=true` considers both scopes, whichever was requested.
     """
 
     path: str
@@ -100,17 +101,18 @@ class TopicRoute:
 
 
 Check = Callable[[Value, Limits], None]
-"""Takes a canonical value and raises `InvalidPolicy` or `PolicyUnmet` where it may not be set."""
+"""Takes a canonical value and the node's limits; raises `InvalidPolicy`, `PolicyUnmet` or `Forbidden` if invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceRoute:
-    """The same policy of a whole namespace: its path, and its member in the namespace's own document.
+    """The same policy for a whole namespace: its `path`, and its `member` in the namespace's own document.
 
-    `remove_path` is that of the DELETE where it is another; `has_delete` is false where Pulsar has none. `empty`,
-    `unset` and `has_applied` are as a `TopicRoute` has them; the document shows an `unset` that is a value.
-    `by_cluster`: the member is a map with one entry, the cluster's. `check` stands for the policy's own where the
-    refusal reads differently. `missing` is what a change of a namespace that is not there is told.
+    - `remove_path`: the path for DELETE, if it differs; `has_delete`: whether Pulsar has a DELETE.
+    - `empty`, `unset`, `has_applied`: as in `TopicRoute`; the document shows an `unset` that is a value.
+    - `by_cluster`: the member is a map with one entry, for this cluster.
+    - `check`: replaces the policy's own check if Pulsar's refusal has another text.
+    - `missing`: the message for a change of a namespace that does not exist.
     """
 
     path: str
@@ -132,8 +134,8 @@ class NamespaceRoute:
 class Policy:
     """One policy.
 
-    `name` is its name wherever it is stored or exported. `default` is what a broker takes that is told nothing; None
-    is nothing. `is_unset` says which stored values do not count when levels are compared.
+    `name` is its name wherever it is stored or exported. `default` is the value of a broker without settings, None for
+    none. `is_unset` returns whether a stored value does not count when levels are compared.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What policies mean in Kafka's own settings of a topic.
+"""How policies translate to Kafka's own settings of a topic.
 
 | policy | Kafka | |
 |---|---|---|
@@ -7,9 +7,9 @@
 | maximum message size | `max.message.bytes` | of a batch of records, compressed, as Kafka counts; 0: no limit of ours |
 | compaction threshold | `cleanup.policy` | above 0 `compact`, with a retention `compact,delete`; 0 `delete` |
 
-Pulsar's compaction leaves retention as it is; Kafka's `compact` alone would switch it off.
-Retention 0 and 0 means in Pulsar: delete what every subscription has read. Kafka does not know what was read, and would
-delete all of it: there it says nothing.
+Pulsar's compaction does not affect retention, while Kafka's `compact` alone would switch it off.
+In Pulsar, retention 0 and 0 means: delete what every subscription has read. Kafka does not know what was read, and
+would delete everything, so this value sets nothing there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RETENTION_BYTES = "retention.bytes"
 MAX_MESSAGE_BYTES = "max.message.bytes"
 CLEANUP_POLICY = "cleanup.policy"
 SETTINGS = (RETENTION_MS, RETENTION_BYTES, MAX_MESSAGE_BYTES, CLEANUP_POLICY)
-"""All settings that are ever touched, in the order in which they are shown."""
+"""All settings that are ever changed, in the order in which they are shown."""
 
 _COMPACTED, _COMPACTED_AND_TRIMMED = "compact", "compact,delete"
 _MS_PER_MINUTE = 60_000
@@ -38,19 +38,19 @@ _LARGEST = (1 << 63) - 1
 
 
 Sayings = frozenset[tuple[str, str]]
-"""Settings with the values that policies told Kafka."""
+"""Settings of Kafka with their values, as required by policies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a setting is to be, and which level of policies says so."""
+    """The required value of a setting, and the level of policies that requires it."""
 
     value: str
     origin: Origin
 
 
 def kafka_settings(policy: str, value: Value) -> dict[str, str]:
-    """Return Kafka's settings for a policy's value; none for a value that says nothing to Kafka.
+    """Return Kafka's settings for a policy's value; none for a value that means nothing to Kafka.
 
     >>> kafka_settings("retentionPolicies", {"retentionTimeInMinutes": 10, "retentionSizeInMB": -1})
     {'retention.ms': '600000', 'retention.bytes': '-1'}
@@ -73,9 +73,9 @@ def kafka_settings(policy: str, value: Value) -> dict[str, str]:
 
 
 def told_settings(effective: Mapping[str, Effective], defaults: Collection[str]) -> dict[str, Told]:
-    """Return what effective policies tell Kafka. What only a broker's built-in default says is not told.
+    """Return the settings that effective policies require of Kafka. Built-in defaults of a broker require none.
 
-    `defaults` are the policies that this node's settings give a default.
+    `defaults` are the policies for which this node's settings have a default.
     """
     told: dict[str, Told] = {}
     for policy in ENFORCED:
@@ -90,13 +90,13 @@ def told_settings(effective: Mapping[str, Effective], defaults: Collection[str])
 
 
 def says_something(policy: str, found: Effective, defaults: Collection[str]) -> bool:
-    """Return whether what takes effect of `policy` tells Kafka anything, as `told_settings` has it."""
+    """Return whether the effective value of `policy` requires any setting of Kafka, as in `told_settings`."""
     is_own = found.origin is not None and (found.origin is not Origin.BROKER or policy in defaults)
     return is_own and bool(kafka_settings(policy, found.value))
 
 
 def sayings(policies: Policies | None) -> Sayings:
-    """Return each (setting, value) that the policies of one level would tell Kafka, with or without other levels."""
+    """Return each (setting, value) that the policies of one level may require, alone or together with other levels."""
     said = policies or {}
     pairs = {pair for policy in ENFORCED if policy in said for pair in kafka_settings(policy, said[policy]).items()}
     if (CLEANUP_POLICY, _COMPACTED) in pairs:
@@ -105,7 +105,7 @@ def sayings(policies: Policies | None) -> Sayings:
 
 
 def is_met(setting: str, told: str, found: str) -> bool:
-    """Return whether `found` is as told; the order of clean-up policies is nothing."""
+    """Return whether the value `found` is the one `told`; the order of clean-up policies does not matter."""
     return found == told or (setting == CLEANUP_POLICY and sorted(found.split(",")) == sorted(told.split(",")))
 
 

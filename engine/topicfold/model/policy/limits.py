@@ -1,4 +1,4 @@
-"""What a node allows policies to say, whatever their kind: bounds, known clusters and filters."""
+"""What a node allows in policies: bounds, known clusters and filters."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MAX_QUORUM = 5
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The bounds of values, and the values below every other.
+    """The bounds of values, and the node's defaults.
 
-    `entry_filters` None knows any filter. `local_cluster` is this one's name, `clusters` are those known by settings.
-    `defaults` are values by policy name, used where no topic and no namespace says anything; they stand before the
-    table's own.
+    `entry_filters` None allows any filter. `local_cluster` is this cluster's name; `clusters` are those known from
+    settings. `defaults` are values by policy name for when neither topic nor namespace sets one; they take precedence
+    over the table's own.
     """
 
     max_message_bytes: int = MAX_MESSAGE_BYTES

@@ -1,7 +1,6 @@
-"""How a policy's commands are described: their names, and the options that state a value.
+"""The description of a policy's commands: their names, and the options that state a value.
 
-Data only: what an option's text becomes is read in `topicfold.cli`. Names, units and defaults are those of Pulsar's
-`pulsar-admin`, as `commands` lists them.
+Data only: `topicfold.cli` parses the options. Names, units and defaults are those of Pulsar's `pulsar-admin`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from topicfold.model.policy.values import Value
 
 
 class Unit(Enum):
-    """How an option is written, and what it becomes."""
+    """How an option is written, and what it is converted to."""
 
     PLAIN = "as it stands"
     SECONDS = "a time such as 90, 10m, 3h or 7d, in seconds"
@@ -31,8 +30,8 @@ class Unit(Enum):
 class Option:
     """An option of a command.
 
-    `member` is the member of the policy's value that it states, "" the value itself. Left out, it is `default` as if
-    that were typed; with none the member is not stated.
+    `member` is the member of the policy's value that it states, "" for the value itself. If the option is left out, its
+    `default` counts as if it had been typed; without a default, the member is not stated.
     """
 
     flags: tuple[str, ...]
@@ -45,11 +44,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The commands of a policy in one group: names to get, set and remove it, "" for one that is not there.
+    """The commands of a policy in one group: their names to get, set and remove it, "" if there is none.
 
-    `options` are those of `set`, and `example` a way to write them. Where there are none, `fixed` is what it sets.
-    `entry` is the option that says which entry of a map is meant; with `entry_of` it makes the command one of that
-    other policy.
+    `options` are those of `set`, and `example` is an example of them. Without options, `fixed` is the value that it
+    sets. `entry` is the option that names the entry of a map; given together with `entry_of`, it makes the command
+    apply to that other policy.
     """
 
     get: str
@@ -64,9 +63,9 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """A policy's commands in the groups of the command line; those after the first are other names of the same.
+    """A policy's commands in the groups of the command line; those after the first are other names for the same.
 
-    `topic` are those under `topicPolicies`, `older` those that Pulsar keeps under `topics`, `namespace` those under
+    `topic` are those under `topicPolicies`, `older` those that Pulsar still has under `topics`, `namespace` those under
     `namespaces`.
     """
 
@@ -81,20 +80,20 @@ def named(noun: str, *options: Option, example: str = "") -> Command:
 
 
 def everywhere(command: Command) -> Commands:
-    """Return a policy's commands where they read the same in all groups."""
+    """Return a policy's commands if they are the same in all groups."""
     return Commands((command,), (command,), (command,))
 
 
 def required(flag: str, short: str, help_text: str) -> Option:
-    """Return the option that states the whole value of a policy."""
+    """Return the required option that states the whole value of a policy."""
     return Option((flag, short), "", help_text, is_required=True)
 
 
 def enable(help_text: str) -> Option:
-    """Return the option that turns on a policy that is true or false."""
+    """Return the option that sets a policy to true."""
     return Option(("--enable", "-e"), "", help_text, Unit.TRUE)
 
 
 def disable(help_text: str) -> Option:
-    """Return the option that turns it off."""
+    """Return the option that sets a policy to false."""
     return Option(("--disable", "-d"), "", help_text, Unit.FALSE)

@@ -1,8 +1,8 @@
 """The hierarchy: which of a policy's values takes effect, and where it comes from.
 
-Levels in the order of their weight: topic on this cluster, topic on all clusters, namespace, node. A level that says
-nothing, or a value that does not count (`Policy.is_unset`), leaves the decision to the next. So removing a value
-uncovers what lies below it.
+The levels, by precedence: topic on this cluster, topic on all clusters, namespace, node. A level without a value, or
+with one that does not count (`Policy.is_unset`), leaves the decision to the next level. So removing a value uncovers
+the one below.
 
     >>> from topicfold.model.policy.table import BY_NAME
     >>> chain = resolve(BY_NAME["messageTTLInSeconds"], {Origin.NAMESPACE: {"messageTTLInSeconds": 60}})
@@ -39,10 +39,12 @@ class Origin(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """What takes effect of one policy.
+    """What takes effect for one policy.
 
-    `value` None: nothing says anything. `origin` is the level of the whole value, or the highest that had a part;
-    `origins` those of the members where they are merged. `chain` is what each level says that says anything.
+    - `value`: None if no level has a value.
+    - `origin`: the level of the whole value; if members are merged, the highest level with a part in it.
+    - `origins`: the level of each member, if members are merged.
+    - `chain`: the value of each level that has one.
     """
 
     value: Value
@@ -60,7 +62,7 @@ _NOT_FROM_NAMESPACE = frozenset({"publishRate", "dispatchRate", "schemaCompatibi
 
 
 def resolve(policy: Policy, levels: Mapping[Origin, Policies | None], *, is_system_topic: bool = False) -> Effective:
-    """Return what takes effect of `policy`; the broker's level is the table's default where `levels` names none."""
+    """Return what takes effect for `policy`; without a broker's value in `levels`, the table's default is used."""
     chain: dict[Origin, Value] = {}
     for origin in Origin:
         if is_system_topic and _is_ignored(policy, origin):
@@ -88,14 +90,15 @@ def resolve(policy: Policy, levels: Mapping[Origin, Policies | None], *, is_syst
 
 
 def resolve_all(levels: Mapping[Origin, Policies | None], *, is_system_topic: bool = False) -> dict[str, Effective]:
-    """Return what takes effect of every policy, by name, in the order of the table."""
+    """Return what takes effect for every policy, by name, in the order of the table."""
     return {policy.name: resolve(policy, levels, is_system_topic=is_system_topic) for policy in POLICIES}
 
 
 def applied(policy: Policy, own: Policies | None, namespace: Policies | None, limits: Limits) -> Value:
-    """Return what Pulsar answers to `applied=true`: the level asked for, else the namespace's, else the broker's.
+    """Return what Pulsar answers to `applied=true`: the value of the requested scope, else the namespace's, else the
+    broker's.
 
-    This is not what takes effect: a value for all clusters is passed over unless it was asked for.
+    This may differ from what takes effect: a value for all clusters is ignored unless that scope was requested.
     """
     broker = broker_value(policy, limits)
     said = [_said(policy, level) for level in (own, namespace)]
@@ -110,9 +113,9 @@ def applied(policy: Policy, own: Policies | None, namespace: Policies | None, li
 
 
 def broker_value(policy: Policy, limits: Limits) -> Value:
-    """Return what the node itself says of `policy`: its settings, else the table; None for nothing.
+    """Return the node's own value for `policy`, from its settings, else from the table; None for none.
 
-    Of a policy that is looked for part by part the table says what the settings leave out.
+    If a policy is merged by members, the table supplies those that the settings leave out.
     """
     said = limits.defaults.get(policy.name)
     if said is not None:
@@ -127,13 +130,13 @@ def broker_value(policy: Policy, limits: Limits) -> Value:
 
 
 def broker_level(limits: Limits) -> Policies:
-    """Return the policies of the node's own level, those that it says anything of."""
+    """Return the policies of the node's own level, without those that have no value there."""
     said = {policy.name: broker_value(policy, limits) for policy in POLICIES}
     return MappingProxyType({name: value for name, value in said.items() if value is not None})
 
 
 def _said(policy: Policy, level: Policies | None) -> Value:
-    """Return what a level says; None for nothing, and for what Pulsar keeps as nothing."""
+    """Return the value at a level; None for none, and for values that Pulsar treats as none."""
     said = (level or {}).get(policy.name)
     return None if said in (policy.topic.unsets, MappingProxyType({})) else said
 

@@ -1,7 +1,7 @@
-"""Retention against backlog quota: what is kept after it was read must be more than what may wait to be read.
+"""Compares retention with backlog quota: more must be kept after it was read than may wait to be read.
 
 Source: `checkQuotas` and `checkBacklogQuota` of Pulsar's `AdminResource`. Pulsar multiplies minutes in 32 bits, so
-that 35,791,395 of them conflict with everything; here they do not.
+35,791,395 minutes conflict with everything there, but not here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ RETENTION_BELOW = (
 
 
 def conflicts(retention: Value | None, quotas: Value | None) -> bool:
-    """Return whether one of `quotas` (by type) reaches what `retention` keeps. Equal is reached.
+    """Return whether one of `quotas` (by type) is as large as what `retention` keeps, or larger.
 
     >>> conflicts({"retentionTimeInMinutes": 10, "retentionSizeInMB": 10},
     ...           {"destination_storage": {"limitSize": 10 * 1024 * 1024, "limitTime": 0}})

@@ -1,4 +1,4 @@
-"""Shapes of policies that are objects: Pulsar's names of members, and what a missing one means.
+"""Shapes of policies that are objects: Pulsar's names of their members, and the values of missing ones.
 
 Source: Pulsar's `org.apache.pulsar.common.policies.data`.
 """

@@ -1,4 +1,4 @@
-"""Policies of what is kept: backlog, retention, time to live, persistence, compaction, offloading, size."""
+"""Policies for what is stored: backlog, retention, time to live, persistence, compaction, offloading, size."""
 
 from __future__ import annotations
 

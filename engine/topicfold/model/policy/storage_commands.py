@@ -1,9 +1,9 @@
-"""Commands of the policies of what is kept, in the three groups that have commands of policies.
+"""Commands for the policies in `storage`, in the three groups that have commands for policies.
 
-Where the groups differ, so do their rows: `namespaces set-message-ttl -ttl` is `topicPolicies set-message-ttl -t`.
+The groups differ in places: `namespaces set-message-ttl -ttl` is `topicPolicies set-message-ttl -t`.
 
-Source: `CmdTopicPolicies`, `CmdTopics` and `CmdNamespaces` of Pulsar's client tools 4.0.8; the expiration time of
-subscriptions and the default rate of cursor updates as later versions have them.
+Source: `CmdTopicPolicies`, `CmdTopics` and `CmdNamespaces` of Pulsar's client tools 4.0.8; later versions for the
+expiration time of subscriptions and the default rate of cursor updates.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ _MESSAGE_SIZE = named(
 
 
 def _offload(lag: Unit) -> Command:
-    """Return the commands of offloading with all spellings of all groups, which read `-dl 1000` in different units."""
+    """Return the commands for offloading, with the spellings of all groups; `lag` is the unit of `-dl`."""
     return named(
         "offload-policies",
         Option(

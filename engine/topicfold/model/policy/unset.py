@@ -1,4 +1,4 @@
-"""Which stored values do not count when levels are compared: they leave the decision to the level below.
+"""Tells which stored values do not count when levels are compared, so that the level below decides.
 
 Source: the normalisations of Pulsar's `HierarchyTopicPolicies`, `PublishRate.normalize` and `SubscribeRate.normalize`.
 """
@@ -20,7 +20,7 @@ def is_empty(value: Value) -> bool:
 
 
 def is_undefined(value: Value) -> bool:
-    """Return whether a schema compatibility strategy is that of whoever comes next."""
+    """Return whether a schema compatibility strategy leaves the decision to the next level."""
     return bool(value == UNDEFINED_STRATEGY)
 
 
@@ -35,5 +35,5 @@ def is_no_publish_rate(value: Value) -> bool:
 
 
 def is_no_subscribe_rate(value: Value) -> bool:
-    """Return whether a subscribe rate limits nothing; of a period that is none, either."""
+    """Return whether a subscribe rate limits nothing, because its rate or its period is not positive."""
     return bool(value["subscribeThrottlingRatePerConsumer"] <= 0 or value["ratePeriodInSecond"] <= 0)

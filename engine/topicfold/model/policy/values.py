@@ -1,8 +1,8 @@
-"""Kinds of values that policies hold, and how JSON from outside becomes one of them.
+"""The kinds of values that policies have, and how they are read from JSON.
 
-A value is canonical once read: numbers are ints in range, objects have the members of their shape and no others,
-everything is frozen. Nothing is coerced with loss: 1.9 is no whole number, an unknown constant is refused.
-Digits in a text are taken for a number, as Pulsar takes them.
+A value that was read is canonical: numbers are ints in range, objects have only members of their shape, and everything
+is frozen. Nothing is converted with a loss: 1.9 is not a whole number, and an unknown constant is refused. A text of
+digits is accepted as a number, as in Pulsar.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of some constants."""
+    """One of several constants."""
 
     constants: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """Texts or constants, without twins, in the order given."""
+    """Texts or constants, without repetitions, in the order given."""
 
     item: Text | Choice
 
@@ -67,8 +67,8 @@ class ListOf:
 class Member:
     """A member of a shape.
 
-    `missing` is its value where JSON leaves it out; None leaves it unset, and then JSON may say null too.
-    `alias` is another name that is read when the first is missing, and written beside it.
+    `missing` is its value if JSON leaves it out; None leaves it unset, and then null is allowed in JSON too.
+    `alias` is another name that is read if the first is missing, and written beside it.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An object. A sparse one keeps only the members that were given; the others are filled in when it is shown."""
+    """An object. A sparse one stores only the members that were given; the others are filled in when it is shown."""
 
     name: str
     members: tuple[Member, ...]
@@ -89,7 +89,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """Values by name. `keys` are the names it may have; none given allows any text."""
+    """Values by name. `keys` are the allowed names; if there are none, any text is allowed."""
 
     value: Shape | Text
     keys: tuple[str, ...] = ()
@@ -100,9 +100,9 @@ Kind = Number | Decimal | Flag | Text | Choice | ListOf | Shape | MapOf
 
 @dataclass(slots=True)
 class _Reading:
-    """One reading of JSON: the first `MAX_VIOLATIONS` wrong in it, and whether members that no shape has are wrong.
+    """Reads one JSON value, collecting violations up to `MAX_VIOLATIONS`; `refuses_unknown`: unknown members are some.
 
-    `is_patch`: of a merge patch, so a null removes a member, and one that is left out stays.
+    `is_patch`: the value is a merge patch, so a null removes a member, and a missing member is left as it is.
     """
 
     refuses_unknown: bool
@@ -229,26 +229,26 @@ class _Reading:
 
 
 def read_value(kind: Kind, given: Any, what: str, *, refuses_unknown: bool = False) -> Value:
-    """Return the canonical value that JSON says.
+    """Return the canonical value for a JSON value; `what` names it in errors.
 
     >>> read_value(Number(), "12", "maxProducers")
     12
 
     Raises:
-        InvalidPolicy: carries all that is wrong, each with its place, the first `MAX_VIOLATIONS` of very many. Members
-            that a shape has not are wrong with `refuses_unknown` and passed over without.
+        InvalidPolicy: carries all violations with their paths, up to `MAX_VIOLATIONS`. Members that a shape does not
+            have are violations with `refuses_unknown`, and ignored otherwise.
     """
     return _read(_Reading(refuses_unknown), kind, given, what)
 
 
 def read_patch(kind: Kind, given: Any, what: str) -> Value:
-    """Return the canonical merge patch of a value of this kind that JSON says; one that is no object replaces it.
+    """Return a JSON value as a canonical merge patch for a value of this kind; anything but an object replaces it.
 
     >>> dict(read_patch(MapOf(Text()), {"b": "1", "a": None}, "settings"))
     {'a': None, 'b': '1'}
 
     Raises:
-        InvalidPolicy: carries as much of what is wrong, whatever it is merged into.
+        InvalidPolicy: carries what is wrong regardless of the value that it is applied to, up to `MAX_VIOLATIONS`.
     """
     return _read(_Reading(refuses_unknown=True, is_patch=True), kind, given, what)
 
@@ -274,7 +274,7 @@ def shown_value(kind: Kind, value: Value) -> Any:
 
 
 def plain_value(value: Value) -> Any:
-    """Return a canonical value in dicts and lists, as it is kept; None stays None."""
+    """Return a canonical value as dicts and lists, as it is stored; None stays None."""
     if value is None:
         return None
     if isinstance(value, Mapping):
@@ -283,14 +283,14 @@ def plain_value(value: Value) -> Any:
 
 
 def frozen_value(value: Any) -> Value:
-    """Return what `plain_value` returned, frozen again; members without a value are left out."""
+    """Return a value from `plain_value`, frozen again; members that are None are left out."""
     if isinstance(value, Mapping):
         return MappingProxyType({name: frozen_value(each) for name, each in value.items() if each is not None})
     return tuple(value) if isinstance(value, list) else value
 
 
 def kind_of(given: Any) -> str:
-    """Return in words what kind of value `given` is, of JSON's or else by the name that Python has."""
+    """Return the kind of a value in words: JSON's name for it, or else Python's."""
     names: Sequence[tuple[type | tuple[type, ...], str]] = (
         (bool, "a boolean"), ((int, float), "a number"), (str, "text"), (list, "a list"), (dict, "an object"),
     )  # fmt: skip

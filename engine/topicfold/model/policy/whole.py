@@ -1,6 +1,6 @@
-"""All policies of one scope at once: read from JSON by name, checked whole, so that all that is wrong is said at once.
+"""All policies of one scope at once: reads them from JSON by name, and reports everything that is wrong together.
 
-For updates that are functions of everything there is, for desired states, and for going back to an older version.
+For updates that replace or patch all policies, for desired states, and for rolling back to an older version.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _SUBSCRIPTIONS, _RATE = "subscriptionPolicies", "dispatchRate"
 
 
 def read_policies(given: Any, what: str = "policies", *, is_global: bool = False) -> Policies:
-    """Return the canonical policies that a JSON object says by name; a null leaves one unset.
+    """Return the canonical policies in a JSON object by name; a null leaves a policy unset.
 
-    So does a value that unsets it, and a subscription's rate that limits nothing. `is_global`: they are to hold on all
-    clusters, which not every policy can.
+    So does a value that unsets it, and a subscription's rate that limits nothing. `is_global`: they are for all
+    clusters, which not every policy allows.
 
     >>> dict(read_policies({"maxMessageSize": "12", "publishRate": None}))
     {'maxMessageSize': 12}
 
     Raises:
-        InvalidPolicy: carries all that is wrong with all of them, each with its place.
+        InvalidPolicy: carries everything that is wrong with them, with paths.
     """
     found = _read(given, what, partial(read_value, refuses_unknown=True), is_global=is_global)
     said = {name: _kept(name, value) for name, value in found.items() if value is not None}
@@ -44,24 +44,24 @@ def read_policies(given: Any, what: str = "policies", *, is_global: bool = False
 
 
 def read_policies_patch(given: Any, *, is_global: bool = False) -> Mapping[str, Any]:
-    """Return the canonical merge patch of the policies of one scope that a JSON object says by name.
+    """Return the canonical merge patch, for the policies of one scope, in a JSON object by name.
 
     >>> dict(read_policies_patch({"maxMessageSize": "12", "publishRate": None}))
     {'maxMessageSize': 12, 'publishRate': None}
 
     Raises:
-        InvalidPolicy: carries all that is wrong with all of them, each with its place, whatever they are merged into.
+        InvalidPolicy: carries everything that is wrong with them regardless of what they are applied to, with paths.
     """
     return MappingProxyType(_read(given, "policies", read_patch, is_global=is_global))
 
 
 def merge_policies(old: Policies, patch: Mapping[str, Any], *, is_global: bool = False) -> Policies:
-    """Return what the policies of one scope become by a canonical merge patch; those it does not name stay.
+    """Return the policies of one scope after a canonical merge patch; those that it does not name stay.
 
-    One of which nothing is left is unset.
+    A policy of which nothing is left is unset.
 
     Raises:
-        InvalidPolicy: carries all that is wrong with what is merged.
+        InvalidPolicy: carries everything that is wrong with the result.
     """
     merged = merge_patch(old, patch)
     left = {name: merged.get(name) for name, each in patch.items() if merged.get(name) != {} or each == {}}
@@ -70,10 +70,10 @@ def merge_policies(old: Policies, patch: Mapping[str, Any], *, is_global: bool =
 
 
 def _read(given: Any, what: str, read: Callable[[Kind, Any, str], Value], *, is_global: bool) -> dict[str, Any]:
-    """Return the values that a JSON object says by name, nulls as they are.
+    """Return the values in a JSON object by name; nulls stay.
 
     Raises:
-        InvalidPolicy: carries all that is wrong.
+        InvalidPolicy: carries everything that is wrong.
     """
     if not isinstance(given, Mapping):
         raise InvalidPolicy(what, [{"path": "", "reason": f"must be an object, not {kind_of(given)}"}])
@@ -99,10 +99,10 @@ def _read(given: Any, what: str, read: Callable[[Kind, Any, str], Value], *, is_
 
 
 def check_changed(old: Policies, new: Policies, limits: Limits) -> None:
-    """Check each policy of `new` whose value is not that of `old`: what was allowed once may stay.
+    """Check each policy of `new` that differs from `old`; unchanged values may stay even if they are no longer allowed.
 
     Raises:
-        InvalidPolicy, PolicyUnmet, Forbidden: the first that may not be set.
+        InvalidPolicy, PolicyUnmet, Forbidden: for the first policy that may not be set.
     """
     for name, value in new.items():
         if old.get(name) != value:
@@ -110,10 +110,10 @@ def check_changed(old: Policies, new: Policies, limits: Limits) -> None:
 
 
 def put_whole(new: Policies, below: Policies) -> Change:
-    """Return the change to just these policies.
+    """Return the change to exactly these policies.
 
-    It is refused where it touches retention or backlog quota and the two would contradict each other; `below` is
-    what holds where this scope says nothing.
+    It is refused if it changes retention or backlog quota and the two would contradict each other; `below` are the
+    policies that apply where this scope has none.
     """
 
     def change(old: Policies) -> Policies | Refuse:
@@ -128,7 +128,7 @@ def put_whole(new: Policies, below: Policies) -> Change:
 
 
 def _kept(name: str, value: Value) -> Value:
-    """Return what is stored of a value, None for nothing."""
+    """Return the part of a value that is stored, None for none."""
     if name != _SUBSCRIPTIONS:
         return None if value == BY_NAME[name].topic.unsets else value
     limiting = {each: said for each, said in value.items() if said and not is_no_dispatch_rate(said[_RATE])}
