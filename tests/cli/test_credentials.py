@@ -132,6 +132,14 @@ def test_whoever_may_know_of_no_namespace_is_told_so(run: Run, words: tuple[str,
     assert listed.err == "there are no namespaces, or none that you may see\n"
 
 
+@pytest.mark.parametrize("words", [("watch",), ("explain", "team=pay"), ("topics", "list", "-w")])
+def test_whoever_may_know_of_no_namespace_cannot_follow_or_explain_all_and_is_told_so(
+    run: Run, words: tuple[str, ...]
+) -> None:
+    refused = run(*words, "-A", "--token", "other")
+    assert (refused.code, refused.err) == (2, "error: there are no namespaces, or none that you may see\n")
+
+
 @pytest.mark.parametrize(
     ("words", "meant"),
     [

@@ -13,6 +13,8 @@ from tests.client.served import serving
 from topicfold.client import Client
 from topicfold.client.answers import Topic
 from topicfold.client.call import Call
+from topicfold.model.names import parse_namespace
+from topicfold.model.namespaces import Named
 
 
 @pytest.fixture
@@ -126,6 +128,13 @@ def test_there_may_be_more_namespaces_than_can_be_named_in_one_query(run: Run, c
         client.create_topic(f"acme/later-{len(words)}/bills", labels={"team": "pay"})
         assert watching.line() == f"persistent://acme/later-{len(words)}/bills"
         client.delete_topic(f"acme/later-{len(words)}/bills")
+
+
+def test_a_server_to_which_a_star_is_no_name_is_asked_by_names(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "topicfold.server.paths.parse_namespaces", lambda texts: Named(tuple(map(parse_namespace, texts)))
+    )
+    assert json.loads(run("explain", "team=pay", "-A", "-o", "json").out)["matched"] == 3
 
 
 def test_a_selector_is_explained_with_counts_and_what_was_misspelt(run: Run) -> None:

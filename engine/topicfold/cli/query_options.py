@@ -8,7 +8,7 @@ import typer
 
 from topicfold.cli.completion import complete_namespaces, complete_selector
 from topicfold.cli.session import Session
-from topicfold.errors import Forbidden, InvalidRequest
+from topicfold.errors import Forbidden, InvalidName, InvalidRequest
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.model.namespaces import ALL
 
@@ -66,6 +66,7 @@ PastTime = Annotated[
     ),
 ]
 
+NO_NAMESPACES = "there are no namespaces, or none that you may see"
 NOTHING_YET = "no topic matches yet; waiting for one"
 """What is said to whoever waits: a label that is misspelt looks like one that nobody bears yet."""
 
@@ -103,7 +104,7 @@ def namespaces_in_one_query(
     Who may not ask so is given the names of all they may see; so is whoever needs names.
 
     Raises:
-        InvalidRequest: some are named, and all are asked for; or all are too many to be named.
+        InvalidRequest: some are named, and all are asked for; or all are none, or too many to be named.
     """
     if not is_all or given:
         return chosen_namespaces(session, given, is_all)
@@ -112,6 +113,8 @@ def namespaces_in_one_query(
     if not by_name and _may_ask_for_all(session.client):
         return [ALL]
     found = chosen_namespaces(session, given, is_all)
+    if not found:
+        raise InvalidRequest(NO_NAMESPACES)
     if len(found) > NAMESPACES_A_QUERY:
         raise InvalidRequest(
             f"there are {len(found)} namespaces, and this command takes at most {NAMESPACES_A_QUERY}",
@@ -123,6 +126,6 @@ def namespaces_in_one_query(
 def _may_ask_for_all(client: Client) -> bool:
     try:
         client.find_topics(ALL, limit=1)
-    except Forbidden:
+    except (Forbidden, InvalidName):  # to an older server a `*` is no name
         return False
     return True

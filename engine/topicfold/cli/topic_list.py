@@ -13,6 +13,7 @@ from topicfold.cli.arguments import read_labels
 from topicfold.cli.completion import complete_filter, complete_namespaces
 from topicfold.cli.output import labels_text
 from topicfold.cli.query_options import (
+    NO_NAMESPACES,
     AllNamespaces,
     Match,
     Namespaces,
@@ -142,7 +143,7 @@ def list_topics(
 def _nothing(places: Sequence[str], when: str, is_filtered: bool) -> str:
     """Return what to say where no topic was found."""
     if not places:
-        return "there are no namespaces, or none that you may see"
+        return NO_NAMESPACES
     return f"no topics match{when}" if is_filtered else f"no topics in {', '.join(places)}{when}"
 
 
