@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 from urllib.parse import quote
 
 import pytest
+from pyroaring import BitMap
 
 from tests.runtime.nodes import turns
 from tests.server.rest import RestNode
 from tests.server.test_find import make
+from topicfold.model.near_miss import explain
+from topicfold.model.selector import Selector
 from topicfold.model.selector_text import parse_selector
 from topicfold.runtime import slices
 from topicfold.server import explain as explaining
 from topicfold.server.explain import EXPLAIN_PATH, Borne, Words
+from topicfold.state.label_index import LabelIndex
+from topicfold.state.selection import select
 from topicfold.wire.resources import ExplainedQuery
 
 
@@ -146,3 +152,22 @@ async def test_what_was_counted_is_counted_anew_once_labels_have_changed(topics:
     assert (borne.fulfilling((team,)), [*borne.lacking(team)]) == (0, ["web"])
     await make(topics, "e", team="web")
     assert (borne.fulfilling((team,)), [*borne.lacking(team)]) == (1, [])
+
+
+async def test_nothing_is_counted_for_the_first_time_once_the_cut_is_taken(
+    topics: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def noting(index: LabelIndex, live: BitMap, selector: Selector) -> BitMap:
+        done.append("counted")
+        return select(index, live, selector)
+
+    def near(*args: Any) -> Any:
+        done.append("explained")
+        return explain(*args)
+
+    monkeypatch.setattr(explaining, "select", noting)
+    monkeypatch.setattr(explaining, "explain", near)
+    await topics.get(f"{EXPLAIN_PATH}?namespace=*&labelSelector=team,!x")
+    assert done.index("explained") == len(done) - 1

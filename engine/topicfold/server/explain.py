@@ -167,10 +167,12 @@ class Explainer:
         return answer
 
     async def _looked_at(self, wanted: Wanted, listable: Listable) -> Mapping[str, Borne]:
-        """Return the labels of all namespaces, with most of what is asked of them made already, in slices."""
+        """Return the labels of all namespaces, with all that is asked of them made already, in slices."""
         borne = self._borne(wanted, listable, {})
         work = Slice()
         for each in borne.values():
+            each.fulfilling(())
+            await work.rest()
             for requirement in wanted.query.selector.requirements:
                 each.fulfilling((requirement,))
                 each.lacking(requirement)
