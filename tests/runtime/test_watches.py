@@ -418,6 +418,15 @@ async def test_who_begins_to_watch_many_namespaces_has_each_gone_through_once(
         prepared.append(table)
         return prepare(table, query, is_late)
 
+    def hashing(self: watches.Watches, subject: Subject, seen: look.Look) -> str | None:
+        before = len(went)
+        made = hash_now(self, subject, seen)
+        at_once.append(len(went) - before)
+        return made
+
+    at_once: list[int] = []
+    hash_now = watches.Watches.hash_now
+    monkeypatch.setattr(watches.Watches, "hash_now", hashing)
     monkeypatch.setattr(look, "find", noting)
     monkeypatch.setattr(look, "prepare", preparing)
     monkeypatch.setattr(watches, "SLICE_SECONDS", 0.0)
@@ -427,3 +436,4 @@ async def test_who_begins_to_watch_many_namespaces_has_each_gone_through_once(
         await turns(1)
     assert sorted(watching.kinds()) == ["ADDED"] * 6 + ["BOOKMARK"]
     assert (len(went), len(prepared)) == (6, 3), "once for the topics, once for the hash of their names"
+    assert at_once == [0], "the hash is made of what was gone through in slices"

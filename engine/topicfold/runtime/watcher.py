@@ -86,9 +86,9 @@ class Watcher:
                 self._reset = reset
             elif initial:
                 await self._start_state(known_hash)
-            elif await self._prepared(Look(self.subject.query)):
+            elif await self._prepared(look := Look(self.subject.query)):
                 self._positions = self._now()
-                self._write_bookmark(initial=False)
+                self._write_bookmark(look, initial=False)
             await self._follow()
         finally:
             self._watches.leave(self)
@@ -264,7 +264,10 @@ class Watcher:
         finally:
             for cut in cuts:
                 cut.close()
-        self._write_bookmark(initial=True)
+        look = Look(self.subject.query)
+        if self._positions == self._now() and not await self._names_tried(look):
+            return
+        self._write_bookmark(look, initial=True)
 
     def _cuts(self, look: Look) -> Iterator[NamespaceCut]:
         """Yield a cut of what matches in each namespace where anything may."""
@@ -307,7 +310,7 @@ class Watcher:
             if self._positions == self._now():
                 self._is_over = self._is_ending
                 if self._positions != self._said:
-                    self._write_bookmark(initial=False)
+                    self._write_bookmark(look, initial=False)
                 if not self._is_over:
                     self._group = watches.pump.join(self)
                 return
@@ -326,9 +329,9 @@ class Watcher:
             self._watches.pump.delivered += len(frames)
             self._sink.write(b"".join(frames))
 
-    def _write_bookmark(self, *, initial: bool) -> None:
+    def _write_bookmark(self, look: Look, *, initial: bool) -> None:
         subject, positions = self.subject, self._positions
-        names_hash = self._watches.names_hash(subject, Look(subject.query)) if positions == self._now() else None
+        names_hash = self._watches.names_hash(subject, look) if positions == self._now() else None
         cursor = self._watches.cursor(subject, positions)
         self._said = positions.copy()
         self._write([subject.encoding.bookmark(cursor, initial=initial, names_hash=names_hash)])
