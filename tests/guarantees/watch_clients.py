@@ -25,6 +25,8 @@ from topicfold.server.frames import Frames
 CAPACITY = 800
 """Bytes at which a connection counts as full."""
 NAMESPACES = ("public/a", "public/b", "public/c", "public/e")
+EVERYWHERE = (*NAMESPACES, "public/default")
+"""All that have topics in any test."""
 ROLES = ("ann", "bob")
 SELECTORS = (
     "", "k=v", "k", "!k", "k=v,l=w", "k in (v,w)", "k notin (v)", "k!=v", "l", "l=w,!k", "k,l", "k>1", "l<5",
@@ -100,7 +102,7 @@ class WatchClient:
 
     def __post_init__(self) -> None:
         self.history = History(
-            self.asked, {each: partition_of(each, self.partitions) for each in NAMESPACES}, self.partitions
+            self.asked, {each: partition_of(each, self.partitions) for each in EVERYWHERE}, self.partitions
         )
 
     async def stream(self, node: Node, since: Mapping[int, int] | None = None, *, cut_after: int | None = None) -> None:
@@ -161,7 +163,7 @@ class WatchClient:
 def any_query(random: Random) -> Asked:
     """Return something to watch."""
     is_everywhere = random.random() < 0.2
-    namespaces = NAMESPACES if is_everywhere else tuple(random.sample(NAMESPACES, random.choice((1, 1, 1, 2, 3))))
+    namespaces = EVERYWHERE if is_everywhere else tuple(random.sample(NAMESPACES, random.choice((1, 1, 1, 2, 3))))
     roles, whole = None, frozenset[str]()
     if not is_everywhere and random.random() < 0.3:
         roles = frozenset(random.sample(ROLES, random.choice((1, 2))))

@@ -158,7 +158,7 @@ def test_a_node_without_a_snapshot_that_slept_through_a_trim_is_not_ready_and_sa
         sleeper.process.send_signal(signal.SIGSTOP)
         forget(log_options, root, waking)
         sleeper.process.send_signal(signal.SIGCONT)
-        said = wait_for(sleeper, "was trimmed")
+        said = wait_for(sleeper, "were trimmed")
         assert "restart this node with --snapshot DIR" in said
         assert plain_http.get(f"{sleeper.url}/readyz", timeout=10).status_code == 503
         assert plain_http.get(f"{waking.url}/readyz", timeout=10).status_code == 200

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from random import Random
 from urllib.parse import urlencode
 
-from tests.guarantees.watch_clients import NAMESPACES
+from tests.guarantees.watch_clients import EVERYWHERE
 from tests.guarantees.watch_history import Asked, Frame, History, Positions, Stream
 from tests.integration.node import Node
 from tests.server.watching import LINES, Opened, ask
@@ -31,7 +31,7 @@ class HttpClient:
     cursor: str = ""
 
     def __post_init__(self) -> None:
-        self.history = History(self.asked, {each: partition_of(each, PARTITIONS) for each in NAMESPACES}, PARTITIONS)
+        self.history = History(self.asked, {each: partition_of(each, PARTITIONS) for each in EVERYWHERE}, PARTITIONS)
         self._headers = self.random.choice(({}, LINES))
         self._since: Positions | None = None
 

@@ -80,7 +80,7 @@ def test_a_server_that_is_not_to_wait_cuts_off_who_has_not_said_all_and_calls_th
             assert plain_http.get(f"{url}/livez").status_code == 200
             process.send_signal(sent)
             assert process.stderr is not None
-            with suppress(ConnectionRefusedError):
+            with suppress(ConnectionRefusedError, ConnectionResetError):
                 while True:
                     socket.create_connection(("127.0.0.1", port)).close()
             process.send_signal(sent)
