@@ -139,10 +139,10 @@ class Watches:
     def try_names(self, subject: Subject, look: Look) -> bool:
         """Go through some of the tables of `subject`, and try its expression on names; return whether none is left.
 
-        No more is gone through than there is time for, until each table was once.
+        Of several tables no more is gone through than there is time for, until each was once.
         """
         tables = [table for _, table in self.live(subject.namespaces)]
-        others = [table for table in tables if not look.has_found(table)]
+        others = [table for table in tables if not look.has_found(table)] if len(tables) > 1 else ()
         is_late = lateness(SLICE_SECONDS)
         for table in others:
             self._cover(table, look, is_late)
