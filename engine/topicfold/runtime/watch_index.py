@@ -19,7 +19,7 @@ from topicfold.state.label_index import LabelIndex
 from topicfold.state.pattern_index import PatternIndex
 
 MAX_ASKED = 256
-"""Label indexes that are asked how rare a label is: a fraction of a millisecond."""
+"""Label indexes that are asked how rare a label is: one look-up in each for every value that a query names."""
 
 Place = tuple[str, str | None]
 """A label, or with None a key of any value."""

@@ -8,15 +8,15 @@ from pathlib import Path
 from topicfold.snapshot.unfinished import unfinished
 
 _PIECE_BYTES = 65_536
-"""Handed to the system at once. Linux gives nobody else the processor while it copies such a piece: a whole file of
-some megabytes had an engine beside it wait for 5 ms.
+"""How much to write per call. While Linux copies a piece, nobody else gets the processor: writing a whole file of some
+megabytes in one call made an engine on the same machine wait for 5 ms.
 """
 
 
 def put_if_absent(path: Path, content: bytes) -> bool:
-    """Put a file with this content at `path`, durable and never seen half written; False if there is one already.
+    """Put a file with this content at `path`, atomically and durably; return False if there is one already.
 
-    A hard link decides between processes and, where the file system keeps POSIX's promises, between machines.
+    A hard link decides between processes and, if the file system behaves as POSIX says, between machines.
     """
     made = unfinished(path)
     write_durably(made, content)
@@ -31,7 +31,7 @@ def put_if_absent(path: Path, content: bytes) -> bool:
 
 
 def write_durably(path: Path, content: bytes | memoryview) -> None:
-    """Make a new file, readable by its owner only, that is on the disk when this returns; none where that fails."""
+    """Write a new file, readable by its owner only, and sync it to disk; if that fails, leave no file."""
     flags, pieces = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, memoryview(content)
     with os.fdopen(os.open(path, flags, 0o600), "wb") as out:
         try:
