@@ -14,7 +14,7 @@ from tests.benchmarks.watch_queries import RandomQuery, random_labels, random_qu
 from tests.benchmarks.workers import Worker
 from topicfold.log.port import LogIdentity
 from topicfold.model.names import DEFAULT_NAMESPACE
-from topicfold.model.namespaces import Named
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import NO_GRANTS
@@ -99,7 +99,7 @@ def _registered(queries: Sequence[RandomQuery]) -> Registered:
     index, groups = WatchIndex(SEPARATOR), []
     for each in queries:
         query = TopicQuery(parse_selector(each.selector))
-        group = Group(Subject(query, Named((DEFAULT_NAMESPACE,)), _ENCODING), frozenset({0}), {})
+        group = Group(Subject(query, Namespaces((DEFAULT_NAMESPACE,)), _ENCODING), frozenset({0}), {})
         groups.append(group)
         index.add(group, query, ())
     random = Random(6)

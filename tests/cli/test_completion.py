@@ -77,6 +77,8 @@ def names(client: Client) -> None:
         ("topics list acme/pay -n public/default -l team=", ["ops", "pay"]),
         ("watch -n acme/pay -n public/default -l team=", ["ops", "pay"]),
         ("watch -A -l team=", ["ops", "pay"]),
+        ("watch -n 'ac*/p*' -l team=", ["ops"]),
+        ("topics list 'acme/*' -n public/default -l team=", ["ops", "pay"]),
         ("consume -n acme/pay -l ti", ["tier=gold"]),
         ("explain -n acme/pay ti", ["tier=gold"]),
         ("topics list acme/pay -l note=", []),

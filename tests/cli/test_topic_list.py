@@ -14,7 +14,7 @@ from topicfold.client import Client
 from topicfold.client.answers import Topic
 from topicfold.client.call import Call
 from topicfold.model.names import parse_namespace
-from topicfold.model.namespaces import Named
+from topicfold.model.namespaces import Namespaces
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_there_may_be_more_namespaces_than_can_be_named_in_one_query(run: Run, c
 
 def test_a_server_to_which_a_star_is_no_name_is_asked_by_names(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "topicfold.server.paths.parse_namespaces", lambda texts: Named(tuple(map(parse_namespace, texts)))
+        "topicfold.server.paths.parse_namespaces", lambda texts: Namespaces(tuple(map(parse_namespace, texts)))
     )
     assert json.loads(run("explain", "team=pay", "-A", "-o", "json").out)["matched"] == 3
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from random import Random
 
 from tests.guarantees.watch_history import MOST_HELD_BYTES, Asked, History, Stream, parsed
@@ -27,6 +28,8 @@ CAPACITY = 800
 NAMESPACES = ("public/a", "public/b", "public/c", "public/e")
 EVERYWHERE = (*NAMESPACES, "public/default")
 """All that have topics in any test."""
+PLACES = (("*",), ("public/*",), ("p*c/*a*",), ("*/b", "public/c"), ("none*/*", "public/e*"), ("*ic/d*", "public/a"))
+"""What some are meant by: at least one pattern."""
 ROLES = ("ann", "bob")
 SELECTORS = (
     "", "k=v", "k", "!k", "k=v,l=w", "k in (v,w)", "k notin (v)", "k!=v", "l", "l=w,!k", "k,l", "k>1", "l<5",
@@ -162,10 +165,13 @@ class WatchClient:
 
 def any_query(random: Random) -> Asked:
     """Return something to watch."""
-    is_everywhere = random.random() < 0.2
-    namespaces = EVERYWHERE if is_everywhere else tuple(random.sample(NAMESPACES, random.choice((1, 1, 1, 2, 3))))
+    meant_by: tuple[str, ...] = ()
+    namespaces = tuple(random.sample(NAMESPACES, random.choice((1, 1, 1, 2, 3))))
+    if random.random() < 0.3:
+        meant_by = random.choice(PLACES)
+        namespaces = tuple(each for each in EVERYWHERE if any(fnmatchcase(each, place) for place in meant_by))
     roles, whole = None, frozenset[str]()
-    if not is_everywhere and random.random() < 0.3:
+    if random.random() < 0.3:
         roles = frozenset(random.sample(ROLES, random.choice((1, 2))))
         whole = frozenset(random.sample(namespaces, random.randrange(len(namespaces))))
     return Asked(
@@ -175,5 +181,5 @@ def any_query(random: Random) -> Asked:
         namespaces,
         roles,
         whole,
-        is_everywhere,
+        meant_by,
     )

@@ -24,7 +24,8 @@ _LISTS = {"list-topics", "admin", "produce", "consume"}
 class Asked:
     """What is watched, and by whom: somebody with `roles`, None who may see everything; all in `whole` namespaces.
 
-    `is_everywhere`: all namespaces are, and `namespaces` are those that have ever a topic.
+    `namespaces` are those that have ever a topic. A request means them by `meant_by`, in which is a pattern, or by
+    their names where that is empty.
     """
 
     selector: str
@@ -33,12 +34,12 @@ class Asked:
     namespaces: tuple[str, ...]
     roles: frozenset[str] | None = None
     whole: frozenset[str] = frozenset()
-    is_everywhere: bool = False
+    meant_by: tuple[str, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
         """How the namespaces are written in a request."""
-        return ("*",) if self.is_everywhere else self.namespaces
+        return self.meant_by or self.namespaces
 
     def shows(self, namespace: str, name: str, row: Row | None) -> bool:
         """Return whether a topic is shown that is as `row` says."""
@@ -136,7 +137,7 @@ class History:
     @property
     def partitions(self) -> set[int]:
         """The partitions that its cursors are about."""
-        if self.asked.is_everywhere:
+        if self.asked.meant_by:
             return set(range(self.count))
         return {self.partition_of[namespace] for namespace in self.asked.namespaces}
 

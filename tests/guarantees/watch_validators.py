@@ -243,7 +243,7 @@ def _ends(history: History, log: WatchedLog, start: Positions, end: Positions) -
         for step in _steps(log, partition, start, end)
         if isinstance(step, End)
         and step.namespace in history.asked.namespaces
-        and (step.had_topics or not history.asked.is_everywhere)
+        and (step.had_topics or step.namespace in history.asked.texts)
     ]
 
 

@@ -14,7 +14,7 @@ from tests.runtime.nodes import Node, running, turns
 from topicfold.errors import Overloaded
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import TopicName, parse_topic, topic_of_key
-from topicfold.model.namespaces import Named
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.pattern import parse_pattern
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
@@ -99,7 +99,7 @@ def test_it_finds_what_brute_force_finds_and_in_pages_the_same(
                 await node.writing.create_namespace(namespace, NamespaceRecord(), node.asked())
             for (domain, namespace, local), labels in topics.items():
                 await make(node, f"{domain}://{namespace}/{local}", **labels)
-            found_topics = await Finding(node.engine).find(Named(tuple(among[:2])), query, everyone)
+            found_topics = await Finding(node.engine).find(Namespaces(tuple(among[:2])), query, everyone)
             expected = sorted(
                 f"{domain}://{namespace}/{local}"
                 for (domain, namespace, local), labels in topics.items()
@@ -121,7 +121,7 @@ async def test_whoever_may_not_see_a_topic_does_not_find_or_count_it(several: No
         await make(several, local)
     for regex in (None, parse_regex(".")):
         found_topics = await Finding(several.engine).find(
-            Named(NAMESPACES[:1]), TopicQuery(regex=regex), lambda namespace: BitMap([1])
+            Namespaces(NAMESPACES[:1]), TopicQuery(regex=regex), lambda namespace: BitMap([1])
         )
         assert (names(found_topics), found_topics.count) == (["persistent://public/default/b"], 1)
 
@@ -130,13 +130,13 @@ async def test_an_expression_is_tried_once_on_each_name(several: Node) -> None:
     found_once = Finding(several.engine)
     await make(several, "a")
     query = TopicQuery(regex=parse_regex("[ab]"))
-    assert len(names(await found_once.find(Named(NAMESPACES[:1]), query, everyone))) == 1
+    assert len(names(await found_once.find(Namespaces(NAMESPACES[:1]), query, everyone))) == 1
     await make(several, "b")
     table = several.engine.watches.table(NAMESPACES[0])
     assert table is not None
     outcome = several.engine.watches.outcomes.of(table, parse_regex("[ab]"))
     assert list(outcome.tried) == [0]
-    assert len(names(await found_once.find(Named(NAMESPACES[:1]), query, everyone))) == 2
+    assert len(names(await found_once.find(Namespaces(NAMESPACES[:1]), query, everyone))) == 2
 
 
 async def test_what_changes_while_it_tries_counts_as_it_is_at_the_end(
@@ -147,7 +147,7 @@ async def test_what_changes_while_it_tries_counts_as_it_is_at_the_end(
     for local in ("a", "b", "c", "d"):
         await make(several, local)
     task = asyncio.ensure_future(
-        Finding(several.engine).find(Named(NAMESPACES[:1]), TopicQuery(regex=parse_regex("[a-e]")), everyone)
+        Finding(several.engine).find(Namespaces(NAMESPACES[:1]), TopicQuery(regex=parse_regex("[a-e]")), everyone)
     )
     await turns(2)
     assert not task.done()
@@ -174,7 +174,7 @@ async def test_a_finding_ends_with_its_time_and_the_next_goes_on_from_there(
     times = 0
     while times < 10:
         try:
-            found_topics = await seeking.find(Named(NAMESPACES[:1]), query, everyone, asked=asked)
+            found_topics = await seeking.find(Namespaces(NAMESPACES[:1]), query, everyone, asked=asked)
             break
         except Overloaded:
             times += 1
@@ -185,23 +185,23 @@ async def test_few_expressions_are_remembered(several: Node) -> None:
     await make(several, "a")
     remembering = Finding(several.engine)
     for number in range(finding.MAX_EXPRESSIONS + 5):
-        await remembering.find(Named(NAMESPACES[:1]), TopicQuery(regex=parse_regex(f"a{number}?")), everyone)
+        await remembering.find(Namespaces(NAMESPACES[:1]), TopicQuery(regex=parse_regex(f"a{number}?")), everyone)
     [known] = remembering._known.values()
     assert len(known.expressions) == finding.MAX_EXPRESSIONS
 
 
 async def test_nothing_is_known_of_a_namespace_that_has_ended(several: Node) -> None:
     remembering = Finding(several.engine)
-    await remembering.find(Named(("public/a",)), EVERYTHING, everyone)
+    await remembering.find(Namespaces(("public/a",)), EVERYTHING, everyone)
     await several.writing.delete_namespace("public/a", several.asked())
-    assert (await remembering.find(Named(("public/a",)), EVERYTHING, everyone)).sections == []
+    assert (await remembering.find(Namespaces(("public/a",)), EVERYTHING, everyone)).sections == []
     assert len(remembering._known) <= 1
 
 
 async def test_topics_after_a_place_are_read_while_others_are_made(several: Node) -> None:
     for local in ("b", "d", "non-persistent://public/default/c"):
         await make(several, local)
-    found_topics = await Finding(several.engine).find(Named(NAMESPACES[:1]), EVERYTHING, everyone)
+    found_topics = await Finding(several.engine).find(Namespaces(NAMESPACES[:1]), EVERYTHING, everyone)
     sections = found_topics.all_after(parse_topic("non-persistent://public/default/b"))
     await make(several, "c")
     read = [section.table.keys[number] for section, numbers in sections for number in numbers]
@@ -223,7 +223,9 @@ async def test_a_namespace_is_gone_through_once_however_long_others_take(
         return find(table, query)
 
     monkeypatch.setattr(look, "find", noting)
-    found_topics = await Finding(several.engine).find(Named(NAMESPACES), TopicQuery(parse_selector("size>2")), everyone)
+    found_topics = await Finding(several.engine).find(
+        Namespaces(NAMESPACES), TopicQuery(parse_selector("size>2")), everyone
+    )
     assert (found_topics.count, len(went)) == (6, 3)
 
 
@@ -241,7 +243,7 @@ async def test_what_changes_in_a_namespace_that_was_gone_through_counts_as_it_is
     changing = asyncio.ensure_future(
         several.writing.set_labels(parse_topic(f"{first}/a"), {"team": "ops"}, several.asked())
     )
-    seeking = asyncio.ensure_future(Finding(several.engine).find(Named(NAMESPACES[:2]), query, everyone))
+    seeking = asyncio.ensure_future(Finding(several.engine).find(Namespaces(NAMESPACES[:2]), query, everyone))
     await turns(4)
     several.log.resume()
     await changing

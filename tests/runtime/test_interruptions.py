@@ -17,7 +17,7 @@ from topicfold.errors import TopicfoldError
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Failed
 from topicfold.model.names import parse_topic
-from topicfold.model.namespaces import Named
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.asking import Consistency
@@ -129,7 +129,7 @@ async def _watched(node: Node, other: Node, *, capacity: int = 10_000, admits: A
     """Watch while another node writes, until the node ends the watch; the client reads now and then."""
     watches, loop = node.engine.watches, asyncio.get_running_loop()
     pipe = Counting(Stream(None, watches.now(frozenset(node.engine.states))), 10**9, False, capacity)
-    subject = Subject(TopicQuery(), Named(("public/default",)), Frames(node.engine.identity, as_events=True))
+    subject = Subject(TopicQuery(), Namespaces(("public/default",)), Frames(node.engine.identity, as_events=True))
     watcher = pipe.watcher = Watcher(watches, subject, pipe, admits)
     for number in range(6):
         loop.call_later(number * 0.004, pipe.read)

@@ -21,7 +21,7 @@ from topicfold.errors import (
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
-from topicfold.model.namespaces import Named
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.records import TopicRecord
 from topicfold.runtime import listed_names, reading, slices
 from topicfold.runtime.asking import Consistency
@@ -51,7 +51,7 @@ async def listed(
 ) -> list[str]:
     """Return the names of the topics with these labels, as Pulsar lists them."""
     query = listed_names.listing_query(labels, with_system_topics=False)
-    found = await Finding(node.engine).find(Named((NAMESPACE,)), query, lambda namespace: None)
+    found = await Finding(node.engine).find(Namespaces((NAMESPACE,)), query, lambda namespace: None)
     return await listed_names.listed_names(found, domain, only_partitioned=only_partitioned)
 
 

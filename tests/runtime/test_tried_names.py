@@ -11,7 +11,7 @@ from pyroaring import BitMap
 from tests.runtime.nodes import Node
 from tests.runtime.watching import Watching, quiet, tell
 from topicfold.model.names import parse_topic
-from topicfold.model.namespaces import Named
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import TopicRecord
 from topicfold.model.regex import Regex, parse_regex
@@ -22,6 +22,7 @@ from topicfold.runtime.tried_names import Outcome
 NUMBER = 40
 FEW = 8
 REGEX = "t[0-9]*"
+DEFAULT = Namespaces(("public/default",))
 
 
 class Tries:
@@ -99,7 +100,7 @@ async def test_a_change_is_tried_on_one_expression_in_a_turn(many: Node, tries: 
 async def test_findings_at_once_try_few_names_in_one_turn_all_together(many: Node, tries: Tries) -> None:
     finder = Finding(many.engine)
     queries = [TopicQuery(regex=parse_regex(f"t[0-9]*|{each}")) for each in range(6)]
-    found = await asyncio.gather(*(finder.find(Named(("public/default",)), each, lambda _: None) for each in queries))
+    found = await asyncio.gather(*(finder.find(DEFAULT, each, lambda _: None) for each in queries))
     assert [each.count for each in found] == [NUMBER] * 6
     assert tries.most <= 3 * FEW
 
@@ -108,7 +109,7 @@ async def test_whoever_watches_and_finds_with_one_expression_tries_each_name_onc
     watchings = [Watching(many, regex=REGEX) for _ in range(3)]
     for each in watchings:
         await each.up_to_date()
-    await Finding(many.engine).find(Named(("public/default",)), TopicQuery(regex=parse_regex(REGEX)), lambda _: None)
+    await Finding(many.engine).find(DEFAULT, TopicQuery(regex=parse_regex(REGEX)), lambda _: None)
     assert tries.all == NUMBER
 
 

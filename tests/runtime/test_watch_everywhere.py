@@ -1,4 +1,4 @@
-"""Watching all namespaces: those that there are, and those that come."""
+"""Watching namespaces that patterns mean, all of them too: those that there are, and those that come."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tests.runtime.watching import Watching, quiet
 from topicfold.log.memory import MemoryStore
 from topicfold.model.events import partition_of
 from topicfold.model.names import parse_topic
-from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
+from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen
+from topicfold.runtime import watch_groups
 
 PARTITIONS = 4
 FIRST, LATER = "public/default", "public/later"
@@ -153,3 +154,64 @@ async def test_a_start_state_is_one_cut_of_all_namespaces(node: Node) -> None:
     await quiet(node)
     assert len(names(watching)) == len(set(names(watching))) == 200
     assert len(names(watching, "DELETED")) == 2
+
+
+async def test_a_pattern_holds_what_matches_it_and_what_is_named_beside_it(node: Node) -> None:
+    await node.writing.create_tenant("acme", TenantRecord(), node.asked())
+    for namespace in (FIRST, LATER, "acme/pay"):
+        await make(node, namespace, "a", team="pay")
+    start = node.engine.watches.now(frozenset(range(PARTITIONS)))
+    watching = Watching(node, "team=pay", "public/l*", "acme/pay")
+    await watching.up_to_date()
+    assert sorted(names(watching)) == ["persistent://acme/pay/a", f"persistent://{LATER}/a"]
+    for namespace in (FIRST, LATER, "acme/pay", "public/last", "acme/last"):
+        await make(node, namespace, "b", team="pay")
+    await quiet(node)
+    resumed = Watching(node, "team=pay", "public/l*", "acme/pay", since=start)
+    await resumed.up_to_date()
+    assert names(watching)[2:] == [f"persistent://{LATER}/b", "persistent://acme/pay/b", "persistent://public/last/b"]
+    assert sorted(names(resumed)) == sorted(names(watching)[2:])
+
+
+async def test_one_whose_name_several_patterns_mean_is_heard_of_once(node: Node) -> None:
+    await make(node, LATER, "a")
+    watching = Watching(node, "", "public/*", "*/later", LATER)
+    await watching.up_to_date()
+    await make(node, LATER, "b")
+    await quiet(node)
+    assert names(watching) == [f"persistent://{LATER}/a", f"persistent://{LATER}/b"]
+
+
+async def test_the_end_of_an_empty_namespace_concerns_whoever_names_it_beside_a_pattern(node: Node) -> None:
+    await make(node, LATER, "a")
+    named, meant = Watching(node, "", "*/default", LATER), Watching(node, "", "*/later", FIRST)
+    await asyncio.gather(named.up_to_date(), meant.up_to_date())
+    await node.writing.delete_topic(parse_topic(f"{LATER}/a"), node.asked())
+    await node.writing.delete_namespace(LATER, node.asked())
+    await quiet(node)
+    await asyncio.gather(named.up_to_date(), meant.up_to_date())
+    assert "RESET" in named.kinds()
+    assert "RESET" not in meant.kinds()
+
+
+async def test_what_is_found_of_patterns_follows_those_that_come_and_go(node: Node) -> None:
+    groups = node.engine.watches.groups
+    every, tenant = Watching(node, "", "*"), Watching(node, "", "acme/*")
+    await asyncio.gather(every.up_to_date(), tenant.up_to_date())
+    assert [len(groups.indexes(each)) for each in ("acme/pay", "acme/pay", FIRST)] == [2, 2, 1]
+    await every.ended()
+    assert [len(groups.indexes(each)) for each in ("acme/pay", FIRST)] == [1, 0]
+    by_end = Watching(node, "", "*/pay")
+    await by_end.up_to_date()
+    assert [len(groups.indexes(each)) for each in ("acme/pay", "b/pay", FIRST)] == [2, 1, 0]
+
+
+async def test_what_is_known_of_namespaces_stays_bounded(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch_groups, "_MAX_KNOWN", 3)
+    watching = Watching(node, "", "acme/*")
+    await watching.up_to_date()
+    groups = node.engine.watches.groups
+    for number in range(10):
+        assert len(groups.indexes(f"acme/n{number}")) == 1
+        assert groups.indexes(f"b/n{number}") == ()
+        assert len(groups._known) <= 3

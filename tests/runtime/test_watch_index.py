@@ -10,7 +10,7 @@ import pytest
 from tests.builders import an_id, fold, folded, namespace_put, topic_put
 from tests.guarantees.watch_clients import PATTERNS, SELECTORS
 from topicfold.log.port import LogIdentity
-from topicfold.model.namespaces import Named
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.pattern import SEPARATOR, parse_pattern
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import NO_GRANTS
@@ -30,7 +30,7 @@ def group(selector: str = "", patterns: tuple[str, ...] = (), regex: str | None 
     """Return a group that watches this."""
     compiled = None if regex is None else parse_regex(regex)
     query = TopicQuery(parse_selector(selector), tuple(map(parse_pattern, patterns)), compiled)
-    return Group(Subject(query, Named(("a/b",)), ENCODING), frozenset({0}), {})
+    return Group(Subject(query, Namespaces(("a/b",)), ENCODING), frozenset({0}), {})
 
 
 def row(**labels: str) -> TopicRow:

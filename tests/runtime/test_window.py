@@ -8,6 +8,7 @@ from hypothesis import given
 
 from tests.builders import empty_state, fold
 from tests.state.histories import PARTITION, PARTITIONS, Log, logs
+from topicfold.model.namespaces import parse_namespaces
 from topicfold.model.records import NO_GRANTS
 from topicfold.runtime.window import _KEPT_BEFORE_FIRST, Seen, Window
 from topicfold.state.aggregate import Etag
@@ -114,6 +115,11 @@ def test_partitions_know_nothing_of_each_other() -> None:
     assert offsets(window, 0) == []
 
 
+def ended(window: Window, place: str, start: int) -> str | None:
+    """Return one of the namespaces of `place` that ended in partition 0 from `start` on."""
+    return window.ended(0, start, parse_namespaces([place]))
+
+
 def test_where_a_namespace_ended_last_is_known_as_far_back_as_the_window_goes() -> None:
     window = Window({0: 10, 1: 0}, size=100)
     for offset, is_live in ((10, True), (20, False), (21, True), (30, False)):
@@ -122,14 +128,19 @@ def test_where_a_namespace_ended_last_is_known_as_far_back_as_the_window_goes() 
     for name, offset in (("a/c", 3), ("a/b", 5)):
         older.add(0, NamespaceTurn(name, False, offset), b"")
     window.extend(0, older)
-    assert [window.has_ended(0, "a/b", start) for start in (0, 30, 31)] == [True, True, False]
-    assert [window.has_ended(0, "a/c", start) for start in (3, 4)] == [True, False]
-    assert not window.has_ended(1, "a/b", 0)
+    for place in ("a/b", "*/b"):
+        assert [ended(window, place, start) for start in (0, 30, 31)] == ["a/b", "a/b", None]
+    for place in ("a/c", "a/c*"):
+        assert [ended(window, place, start) for start in (3, 4)] == ["a/c", None]
+    assert ended(window, "a/d*", 0) is None
+    assert window.ended(1, 0, parse_namespaces(["a/b"])) is None
     window.add(0, turn(129), b"")
-    assert window.has_ended(0, "a/b", 30)
-    assert not window.has_ended(0, "a/c", 0)
+    for place in ("a/b", "*"):
+        assert ended(window, place, 30) == "a/b"
+    assert ended(window, "a/c", 0) is None
     window.add(0, turn(131), b"")
-    assert not window.has_ended(0, "a/b", 0)
+    for place in ("a/b", "*"):
+        assert ended(window, place, 0) is None
 
 
 def test_where_a_live_topic_had_its_own_grants_changed_last_is_known_as_far_back_as_the_window_goes() -> None:

@@ -1,4 +1,4 @@
-"""Finding, explaining and watching in all namespaces at once, over HTTP."""
+"""Finding, explaining and watching in namespaces that patterns mean, all of them at once too, over HTTP."""
 
 from __future__ import annotations
 
@@ -59,9 +59,10 @@ async def test_a_selector_is_explained_over_all_namespaces(orders: RestNode) -> 
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        (f"{ALL}&namespace=public/default", "* means all namespaces, and others are named beside it"),
-        (f"{ALL}&at=1h", "at is for namespaces by name, not for all of them"),
-        (f"{ALL}&topics_pattern=.*", "topics_pattern is for one namespace, not for all"),
+        (f"{ALL}&at=1h", "at is for namespaces by name, not for *"),
+        ("namespace=public/*&at=1h", "at is for namespaces by name, not for public/*"),
+        (f"{ALL}&topics_pattern=.*", "topics_pattern is for one namespace, not for *"),
+        ("namespace=public/d*&topics_pattern=.*", "topics_pattern is for one namespace, not for public/d*"),
         ("&".join(f"namespace=public/n{number}" for number in range(101)), "101 namespaces, at most 100 are allowed"),
     ],
 )
@@ -97,7 +98,7 @@ async def test_a_cursor_of_all_goes_on_for_one_namespace_and_not_the_other_way_r
     async with opened(port, f"{ALL}&since={quote(of_one)}", **LINES) as refused:
         problem = await refused.problem()
     assert (refused.status, problem["code"]) == (400, "invalid_request")
-    assert problem["detail"] == "since: it is of other namespaces, and does not cover all namespaces"
+    assert problem["detail"] == "since: it is of other namespaces, and does not cover *"
 
 
 async def test_the_position_of_a_finding_in_all_namespaces_is_one_to_watch_from(orders: RestNode, port: int) -> None:
@@ -108,4 +109,48 @@ async def test_the_position_of_a_finding_in_all_namespaces_is_one_to_watch_from(
     one = (await orders.get("/api/v1/topics?namespace=public/default"))["position"]
     async with opened(port, f"{ALL}&since={one}", **LINES) as refused:
         problem = await refused.problem()
-    assert problem["detail"] == "since: it is of other namespaces, and does not cover all namespaces"
+    assert problem["detail"] == "since: it is of other namespaces, and does not cover *"
+
+
+async def test_topics_of_the_namespaces_that_match_a_pattern_are_found(orders: RestNode) -> None:
+    await orders.done("PUT", "/admin/v2/tenants/acme", {"allowedClusters": ["standalone"]})
+    for namespace in ("public/later", "acme/pay"):
+        await orders.done("PUT", f"/admin/v2/namespaces/{namespace}")
+    await make(orders, "public/default/z", "public/later/b", "acme/pay/a")
+
+    async def found(query: str) -> list[str]:
+        answer = await orders.get(f"/api/v1/topics?{query}&labelSelector=team=pay")
+        return [item["name"].partition("://")[2] for item in answer["items"]]
+
+    assert await found("namespace=public/l*") == ["public/later/b"]
+    assert await found("namespace=*/*a*&match=z") == ["public/default/z"]
+    assert await found("namespace=acme/*&namespace=public/later") == ["acme/pay/a", "public/later/b"]
+    assert await found("namespace=acme/no*") == []
+
+
+@pytest.mark.parametrize("path", ["topics?", "explain?labelSelector=team&", "watch?"])
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("namespace=nobody/*", "tenant_not_found"),
+        ("namespace=*&namespace=public/none", "namespace_not_found"),
+        ("namespace=public/**", "invalid_name"),
+        ("namespace=pub*", "invalid_name"),
+    ],
+)
+async def test_what_a_pattern_names_must_be_there(orders: RestNode, path: str, query: str, code: str) -> None:
+    answer = await orders.send("GET", f"/api/v1/{path}{query}")
+    assert answer.json()["code"] == code
+    assert answer.json()["hint"]
+
+
+async def test_a_cursor_of_a_tenants_pattern_goes_on_for_one_of_its_namespaces(orders: RestNode, port: int) -> None:
+    async with opened(port, "namespace=public/*&namespace=public/default&labelSelector=team%3Dpay") as stream:
+        assert [frame.kind for frame in await stream.frames(2)] == ["ADDED", "BOOKMARK"]
+        await orders.done("PUT", LATER)
+        await make(orders, "public/later/b")
+        cursor = (await stream.frame()).cursor
+    await make(orders, "public/later/c")
+    narrower = f"namespace=public/later&labelSelector=team%3Dpay&since={quote(cursor)}"
+    async with opened(port, narrower, **LINES) as stream:
+        assert (await stream.frame()).name == "persistent://public/later/c"

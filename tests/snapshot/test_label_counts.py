@@ -15,6 +15,7 @@ from tests.state.histories import Log, logs
 from topicfold.errors import NamespaceNotFound, SnapshotDamaged, WrongSnapshot
 from topicfold.model.events import AggregateKind
 from topicfold.model.label_report import LabelCounts, count_labels
+from topicfold.model.namespaces import parse_namespaces
 from topicfold.model.records import TopicRecord, frozen
 from topicfold.snapshot.commits import MANIFESTS
 from topicfold.snapshot.label_counts import newest_label_counts
@@ -49,11 +50,12 @@ def test_namespaces_that_are_not_asked_for_do_not_count_and_one_that_is_not_ther
         snapshot_of(log, Path(root))
         if not folded(log).current(AggregateKind.NAMESPACE, namespace).is_live:
             with pytest.raises(NamespaceNotFound, match=namespace):
-                newest_label_counts(Path(root), [namespace])
+                newest_label_counts(Path(root), parse_namespaces([namespace]))
             return
-        found = newest_label_counts(Path(root), [namespace]).counts
-    assert found.topics == {name: number for name, number in whole.topics.items() if name == namespace}
-    assert found.bearing == {pair: number for pair, number in whole.bearing.items() if pair[0] == namespace}
+        for texts in ([namespace], [f"{namespace[:-1]}*"]):
+            found = newest_label_counts(Path(root), parse_namespaces(texts)).counts
+            assert found.topics == {name: number for name, number in whole.topics.items() if name == namespace}
+            assert found.bearing == {pair: number for pair, number in whole.bearing.items() if pair[0] == namespace}
 
 
 def test_pulsars_own_topics_do_not_count(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import typer
 from topicfold.cli.config import ASKING, resolve_config
 from topicfold.cli.session import open_client
 from topicfold.model.names import DEFAULT_NAMESPACE, PERSISTENT, parse_topic
+from topicfold.model.namespaces import ALL, parse_namespaces
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -119,9 +120,11 @@ def _named(ctx: typer.Context, argument: str) -> str:
 def _labels_sought(client: Client, ctx: typer.Context) -> dict[str, tuple[str, ...]]:
     """Return the labels in use in the namespaces that a command looks in, each key with its values."""
     named = [*ctx.args[:1], ctx.params.get("namespace"), *(ctx.params.get("namespaces") or ())]
-    places = _namespaces(client, "") if ctx.params.get("all_namespaces") else dict.fromkeys(filter(None, named))
+    texts = [ALL] if ctx.params.get("all_namespaces") else [*filter(None, named)]
+    meant = parse_namespaces(texts or [DEFAULT_NAMESPACE])
+    places = [each for each in _namespaces(client, "") if each in meant] if meant.patterns else meant.names
     labels: dict[str, tuple[str, ...]] = {}
-    for place in list(places or [DEFAULT_NAMESPACE])[:_MAX_QUESTIONS]:
+    for place in places[:_MAX_QUESTIONS]:
         for key, values in client.namespace_labels(place).items():
             labels[key] = tuple(dict.fromkeys((*labels.get(key, ()), *values)))
     return labels

@@ -31,7 +31,7 @@ Namespaces = Annotated[
         "--namespace",
         "-n",
         metavar="NAMESPACE",
-        help="tenant/namespace; repeatable (default public/default).",
+        help="tenant/namespace, or a pattern such as 'acme/*'; repeatable (default public/default).",
         autocompletion=complete_namespaces,
     ),
 ]
@@ -72,7 +72,7 @@ NOTHING_YET = "no topic matches yet; waiting for one"
 
 
 def chosen_namespaces(session: Session, given: list[str] | None, is_all: bool) -> list[str]:
-    """Return the names of the namespaces that are meant.
+    """Return the names of the namespaces that are meant, and patterns where some were given.
 
     Raises:
         InvalidRequest: some are named, and all are asked for.
@@ -118,7 +118,7 @@ def namespaces_in_one_query(
     if len(found) > NAMESPACES_A_QUERY:
         raise InvalidRequest(
             f"there are {len(found)} namespaces, and this command takes at most {NAMESPACES_A_QUERY}",
-            hint="Name those that matter with -n instead of -A; only superusers may ask for all at once.",
+            hint="Name those that matter, or a tenant (-n 'tenant/*'), instead of -A, which is for superusers.",
         )
     return found
 

@@ -21,7 +21,7 @@ from topicfold.client.errors import ExtraMissing
 from topicfold.client.extras import import_failure
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, label_report, share_text
-from topicfold.model.names import parse_namespace
+from topicfold.model.namespaces import Namespaces, parse_namespaces
 from topicfold.rfc3339 import moment_of
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 app = new_app()
 
-Namespaces = Annotated[
+Places = Annotated[
     list[str] | None,
     typer.Option(
         "--namespace",
         "-n",
         metavar="NAMESPACE",
-        help="tenant/namespace; repeatable (default: all).",
+        help="tenant/namespace, or a pattern such as 'acme/*'; repeatable (default: all).",
         autocompletion=complete_namespaces,
     ),
 ]
@@ -64,7 +64,7 @@ _EIGHTHS = "▏▎▍▌▋▊▉█"
 def labels(
     session: Session,
     snapshot: Snapshot = None,
-    namespaces: Namespaces = None,
+    namespaces: Places = None,
     by: By = None,
     plot: Plot = None,
     top: Top = 20,
@@ -77,7 +77,7 @@ def labels(
     \b
     Examples:
       topicfold report labels
-      topicfold report labels -n acme/pay -n acme/web --by team
+      topicfold report labels -n 'acme/*' --by team
       topicfold report labels --snapshot /mnt/snapshot --plot labels.png
       topicfold report labels -o json
     """
@@ -85,7 +85,7 @@ def labels(
         _require_drawable(plot)
     if snapshot is not None:
         require_none_asked(session.config, "Leave it out, or --snapshot, which is read instead.")
-    places = None if namespaces is None else sorted(set(map(parse_namespace, namespaces)))
+    places = None if namespaces is None else parse_namespaces(namespaces)
     with activity(session.is_progress_shown) as begin:
         begin("counting labels")
         counts, source = _from_snapshot(session, snapshot, places) if snapshot else _from_server(session.client, places)
@@ -117,11 +117,11 @@ def _require_drawable(plot: Path) -> None:
         raise ExtraMissing("--plot", "report")
 
 
-def _from_server(client: Client, namespaces: Sequence[str] | None) -> tuple[LabelCounts, str]:
+def _from_server(client: Client, namespaces: Namespaces | None) -> tuple[LabelCounts, str]:
     """Return the counts over what one may list there, and in words where they are from."""
     from topicfold.client.bulk import all_namespaces, label_counts
 
-    places = all_namespaces(client) if namespaces is None else namespaces
+    places = all_namespaces(client) if namespaces is None else namespaces.texts
     return label_counts(client, places), f"a server, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
 
 
@@ -135,7 +135,7 @@ def _warn_of_unreadable(session: Session) -> None:
         )
 
 
-def _from_snapshot(session: Session, root: Path, namespaces: Sequence[str] | None) -> tuple[LabelCounts, str]:
+def _from_snapshot(session: Session, root: Path, namespaces: Namespaces | None) -> tuple[LabelCounts, str]:
     """Return the counts over the newest commit that is whole, and in words where they are from; tell of newer ones.
 
     Raises:

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 Namespace = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAMESPACE]", help="tenant/namespace (default public/default).", autocompletion=complete_namespaces
+        metavar="[NAMESPACE]",
+        help="tenant/namespace, or a pattern such as 'acme/*' (default public/default).",
+        autocompletion=complete_namespaces,
     ),
 ]
 Filter = Annotated[
@@ -90,7 +92,7 @@ def list_topics(
       topicfold topics list
       topicfold topics list acme/pay -l 'team=pay,tier in (gold,silver)' --match 'eu__**'
       topicfold topics list acme/pay --custom-labels 'note:a,b' --custom-labels team:pay -o name
-      topicfold topics list -A -l '!team' --limit 20
+      topicfold topics list 'acme/*' -l '!team' --limit 20
       topicfold topics list acme/pay -l team=pay --at 2h
       topicfold topics list acme/pay --at 2026-03-01T12:30:00Z
     """

@@ -62,7 +62,7 @@ def watch(
     \b
     Examples:
       topicfold watch -l team=pay
-      topicfold watch -l 'tier in (gold,silver)' -n acme/pay --match 'eu__**' --no-initial -o json
+      topicfold watch -l 'tier in (gold,silver)' -n 'acme/team-*' --match 'eu__**' --no-initial -o json
     """
     if since == "":
         raise InvalidRequest("--since is empty", hint=_CURSOR_HINT)

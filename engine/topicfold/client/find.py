@@ -21,8 +21,8 @@ class FindCalls:
     `selector` is a Kubernetes label selector, as text (`"team=pay,tier in (gold,silver)"`) or as
     `{"matchLabels": {…}, "matchExpressions": […]}`; `labels` are pairs, taken literally; `match` are wildcards
     (`"pay__*"`) and `regex` is an RE2 expression, both for local names. The search covers `namespaces`, or the client's
-    own namespace if none is given; `"*"` covers all namespaces there are, those created later too, and is for
-    superusers where the server authenticates. Pulsar's system topics are included only `with_system_topics`.
+    own namespace if none is given. In a namespace, `*` stands for any characters: `"acme/*"` covers all of a tenant,
+    `"*"` all there are, those created later too. Pulsar's system topics are included only `with_system_topics`.
 
     A malformed argument raises an error before anything is sent: `InvalidSelector`, which names the column or path,
     `InvalidName` or `InvalidRequest`.

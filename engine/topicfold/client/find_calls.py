@@ -25,7 +25,7 @@ SelectorForm = str | Mapping[str, object]
 class Asked:
     """Which topics are asked for: in these namespaces, by everything else that is not empty.
 
-    `namespaces` are their names, or a `*` alone for all there are. `selector` is canonical, `at` the time or position
+    `namespaces` are their names, or patterns for names. `selector` is canonical, `at` the time or position
     as of which they are asked for, None for now. Make it with `Asked.of`.
     """
 
@@ -55,8 +55,8 @@ class Asked:
 
         Raises:
             InvalidName: a namespace that is none.
-            InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all; names beside a
-                `*`; a label with two values.
+            InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all; a label with two
+                values.
             InvalidSelector: says at which column or path.
         """
         places = parse_namespaces(each_of(namespaces)).texts

@@ -23,7 +23,7 @@ from topicfold.client.find_calls import Asked, Listing
 from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Modified
 from topicfold.errors import InvalidRequest, ListingFailed, NamespaceNotFound, Resync, Wait
 from topicfold.model.names import PERSISTENT, partition_base
-from topicfold.model.namespaces import ALL
+from topicfold.model.namespaces import is_pattern
 from topicfold.wire import headers
 from topicfold.wire.confirmation import properties_text
 
@@ -44,14 +44,14 @@ class ListedTopics:
     While the server is away, or its listing fails, nothing is told, and where its log is another one now, it is asked
     again; what it refuses is raised, and `QueryUnconfirmed` where its listing does not go by these very properties, or
     its finding by this very query: they would name more.
-    All namespaces are refused, for listings are asked for by name.
+    Patterns of namespaces are refused, for listings are asked for by name.
     A namespace that is not there is refused at the beginning; one that ends later has no topics until it is back.
     """
 
     def __init__(self, client: Client, asked: Asked, properties: Mapping[str, str]) -> None:
-        if ALL in asked.namespaces:
+        if pattern := next(filter(is_pattern, asked.namespaces), None):
             raise InvalidRequest(
-                "a topic listing is of one namespace, and properties are asked of all of them",
+                f"a topic listing is of one namespace, and properties are asked of {pattern}",
                 hint="Name the namespaces, or leave the properties out.",
             )
         self._client = client

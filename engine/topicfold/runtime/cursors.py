@@ -2,9 +2,9 @@
 
     <revision>.<namespaces>[.<viewer>]
 
-Positions alone do not say what somebody knows: namespaces share partitions. So a cursor bears four octets of each
-namespace's hash; or a `~`, which no shell expands, where somebody hears of all. A revision by itself says only from
-where to go on, and is taken as such.
+Positions alone do not say what somebody knows: namespaces share partitions. So a cursor bears four octets of the
+hash of each name and each pattern; or a `~`, which no shell expands, where somebody hears of all namespaces. A
+revision by itself says only from where to go on, and is taken as such.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from topicfold.model.namespaces import Everywhere, Namespaces
+from topicfold.model.namespaces import ANY, Namespaces, is_pattern
 
 MARK = "."
 """Stands between the parts; in none of them."""
@@ -33,17 +34,15 @@ class Cursor(NamedTuple):
     viewer: str = ""
 
     def lacking(self, namespaces: Namespaces) -> str | None:
-        """Return the first of `namespaces` that it says nothing of; None where there is none, or it names none."""
+        """Return what of `namespaces` it says nothing of; None where there is nothing, or it names none."""
         if self.namespaces in ("", _ALL):
             return None
-        if isinstance(namespaces, Everywhere):
-            return "all namespaces"
         try:
             raw = base64.urlsafe_b64decode(self.namespaces + "=" * (-len(self.namespaces) % 4))
         except (binascii.Error, ValueError):
             raw = b""
         known = {raw[start : start + _SIZE] for start in range(0, len(raw), _SIZE)}
-        return next((each for each in namespaces.names if _hash(each) not in known), None)
+        return next((each for each in namespaces.texts if known.isdisjoint(map(_hash, _covering(each)))), None)
 
     def __str__(self) -> str:
         parts = (self.revision, self.namespaces, self.viewer) if self.viewer else (self.revision, self.namespaces)
@@ -60,10 +59,16 @@ def cursor_in(text: str) -> Cursor:
 @lru_cache(_REMEMBERED)
 def namespaces_mark(namespaces: Namespaces) -> str:
     """Return what the cursors of whoever watches `namespaces` bear."""
-    if isinstance(namespaces, Everywhere):
+    if namespaces.are_all:
         return _ALL
-    return base64.urlsafe_b64encode(b"".join(sorted(map(_hash, namespaces.names)))).decode().rstrip("=")
+    return base64.urlsafe_b64encode(b"".join(sorted(map(_hash, namespaces.texts)))).decode().rstrip("=")
 
 
-def _hash(namespace: str) -> bytes:
-    return hashlib.blake2b(namespace.encode(), digest_size=_SIZE).digest()
+def _covering(text: str) -> Sequence[str]:
+    """Return the texts that cover the namespaces that `text` means, as far as spelling tells."""
+    tenant = text.partition("/")[0]
+    return (text,) if is_pattern(tenant) else (text, f"{tenant}/{ANY}")
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=_SIZE).digest()

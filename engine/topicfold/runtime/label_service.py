@@ -16,7 +16,7 @@ import structlog
 
 from topicfold.errors import InvalidRequest, NotReady
 from topicfold.model.names import is_system_topic, local_of_key, parse_namespace, topic_of_key
-from topicfold.model.namespaces import Named
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.selector import selector_of_labels
 from topicfold.runtime.engine import Engine
@@ -61,7 +61,7 @@ class LabelService:
         if not labels:
             raise InvalidRequest("no labels to find topics by")
         places = [await self._ready(namespace) for namespace in dict.fromkeys(namespaces)]
-        found = await self._finding.find(Named(tuple(places)), TopicQuery(selector_of_labels(labels)), _everything)
+        found = await self._finding.find(Namespaces(tuple(places)), TopicQuery(selector_of_labels(labels)), _everything)
         return [name for section, numbers in found.all_after(None) for name in section.names(numbers)]
 
     async def get_all_labels(self, namespace: str) -> dict[str, list[str]]:

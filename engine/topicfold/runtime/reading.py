@@ -31,6 +31,7 @@ from topicfold.model.names import (
     partition_base,
     topic_of_key,
 )
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.records import Grants, NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
@@ -188,6 +189,17 @@ class Reading:
             NamespaceNotFound: it is not there.
         """
         self._table(name)
+
+    def require_namespaces(self, namespaces: Namespaces) -> None:
+        """Return if everything that is named of `namespaces` is there: namespaces, and tenants in patterns.
+
+        Raises:
+            NamespaceNotFound, TenantNotFound: it is not.
+        """
+        for name in namespaces.names:
+            self.require_namespace(name)
+        for tenant in namespaces.tenants:
+            self.namespaces(tenant)
 
     def topic_grants(self, namespace: str) -> list[tuple[str, Grants]]:
         """Return the grants of a namespace's topics that have any, with the topics' keys, sorted.

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from topicfold.errors import InvalidRequest, Resync, TopicfoldError
 from topicfold.model.names import local_of_key
-from topicfold.model.namespaces import Named, Namespaces
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import Grants
 from topicfold.runtime.watch_ports import Encoding, Viewer
@@ -84,10 +84,10 @@ class Subject:
     def is_ended_by(self, turn: NamespaceTurn) -> bool:
         """Return whether whoever watches this must start anew because a namespace has ended.
 
-        Who named it must, for what comes under that name later is another namespace. Who watches all of them must
+        Who named it must, for what comes under that name later is another namespace. Who watches it by a pattern must
         only where topics ended with it.
         """
-        return not turn.is_live and (turn.had_topics or isinstance(self.namespaces, Named))
+        return not turn.is_live and (turn.had_topics or turn.namespace in self.namespaces.names)
 
     def _shows(self, namespace: str, row: TopicRow | None, labels: Mapping[str, str]) -> bool:
         return row is not None and self.query.selector.matches(labels) and self.may_see(namespace, row.grants)

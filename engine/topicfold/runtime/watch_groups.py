@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from topicfold.model.namespaces import Everywhere, Named, Namespaces
+from topicfold.model.namespaces import Namespaces
 from topicfold.runtime.watch_group import Group, Member, Subject
 from topicfold.runtime.watch_index import WatchIndex
 from topicfold.state.label_index import LabelIndex
+
+_MAX_KNOWN = 10_000
 
 
 class Groups:
@@ -22,7 +24,9 @@ class Groups:
         self._labels = labels
         self._groups: dict[Subject, Group] = {}
         self._named: dict[str, WatchIndex] = {}
-        self._everywhere = WatchIndex(separator)
+        self._by_patterns: dict[Namespaces, WatchIndex] = {}
+        self._known: dict[str, Sequence[WatchIndex]] = {}
+        """What `indexes` has found for namespaces, by the patterns that are watched now."""
 
     def find(self, subject: Subject) -> Group | None:
         """Return the group of `subject`, None where nobody watches that."""
@@ -31,9 +35,15 @@ class Groups:
     def indexes(self, namespace: str) -> Sequence[WatchIndex]:
         """Return the indexes with the groups that watch a namespace, none where nobody does."""
         named = self._named.get(namespace)
-        if named is None:
-            return (self._everywhere,) if self._everywhere else ()
-        return (named, self._everywhere) if self._everywhere else (named,)
+        if not self._by_patterns:
+            return () if named is None else (named,)
+        known = self._known.get(namespace)
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            known = tuple(index for meant, index in self._by_patterns.items() if namespace in meant)
+            self._known[namespace] = known
+        return known if named is None else (named, *known)
 
     def partitions(self, subject: Subject) -> frozenset[int]:
         """Return the partitions in which the subject's namespaces lie."""
@@ -54,11 +64,15 @@ class Groups:
         if group.members.pop(watcher, None) is None or group.members:
             return
         del self._groups[group.subject]
-        query = group.subject.query
-        if isinstance(group.subject.namespaces, Everywhere):
-            self._everywhere.discard(group, query)
+        namespaces, query = group.subject.namespaces, group.subject.query
+        if namespaces.patterns:
+            index = self._by_patterns[namespaces]
+            index.discard(group, query)
+            if not index:
+                del self._by_patterns[namespaces]
+                self._known.clear()
             return
-        for namespace in group.subject.namespaces.names:
+        for namespace in namespaces.names:
             index = self._named[namespace]
             index.discard(group, query)
             if not index:
@@ -66,14 +80,18 @@ class Groups:
 
     def _file(self, group: Group) -> None:
         namespaces, query = group.subject.namespaces, group.subject.query
-        if isinstance(namespaces, Everywhere):
-            self._everywhere.add(group, query, self._labels(namespaces))
+        if namespaces.patterns:
+            index = self._by_patterns.get(namespaces)
+            if index is None:
+                index = self._by_patterns[namespaces] = WatchIndex(self._separator)
+                self._known.clear()
+            index.add(group, query, self._labels(namespaces))
             return
         for namespace in namespaces.names:
             index = self._named.get(namespace)
             if index is None:
                 index = self._named[namespace] = WatchIndex(self._separator)
-            index.add(group, query, self._labels(Named((namespace,))))
+            index.add(group, query, self._labels(Namespaces((namespace,))))
 
     def __iter__(self) -> Iterator[Group]:
         return iter(list(self._groups.values()))

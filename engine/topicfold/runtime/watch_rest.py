@@ -86,8 +86,8 @@ class Rest:
 
     def _ended(self, subject: Subject, after: Positions) -> str | None:
         """Return a namespace of the subject that has ended after these positions, None where none has."""
-        names, has_ended = subject.namespaces.names, self._window.has_ended
-        return next((each for each in names for at, start in after.items() if has_ended(at, each, start)), None)
+        ends = (self._window.ended(partition, start, subject.namespaces) for partition, start in after.items())
+        return next(filter(None, ends), None)
 
     def _made(self, subject: Subject, after: Positions) -> tuple[Part, bool]:
         """Return the part, and whether it is the same whatever comes."""

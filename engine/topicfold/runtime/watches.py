@@ -12,6 +12,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 
 from pyroaring import BitMap
 
@@ -19,7 +20,7 @@ from topicfold.errors import TopicfoldError
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import AggregateKind, partition_of
 from topicfold.model.names import topic_of_key
-from topicfold.model.namespaces import Everywhere, Namespaces
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
@@ -102,7 +103,7 @@ class Watches:
 
     def live(self, namespaces: Namespaces) -> Iterator[tuple[str, TopicTable]]:
         """Yield those of `namespaces` that are live now, with their topics. The fold must not go on in between."""
-        if isinstance(namespaces, Everywhere):
+        if namespaces.are_all:
             for state in self.states.values():
                 yield from state.topics.items()
             return
@@ -110,6 +111,8 @@ class Watches:
             table = self.table(namespace)
             if table is not None:
                 yield namespace, table
+        if namespaces.patterns:
+            yield from self._live_by_patterns(namespaces)
 
     def now(self, partitions: frozenset[int]) -> dict[int, int]:
         """Return where these partitions are folded up to."""
@@ -239,6 +242,16 @@ class Watches:
             looked_at = self.doubts
             async for watcher in some_in_each_turn(list(self.watchers)):
                 watcher.recheck()
+
+    def _live_by_patterns(self, namespaces: Namespaces) -> Iterator[tuple[str, TopicTable]]:
+        """Yield those that only patterns mean. Cost: O(all namespaces of the tenants that are meant)."""
+        is_in_any_tenant = any(each.tenant is None for each in namespaces.patterns)
+        for state in self.states.values():
+            tenants = state.names_of if is_in_any_tenant else namespaces.tenants
+            for namespace in chain.from_iterable(state.names_of.get(each, ()) for each in tenants):
+                table = state.topics.get(namespace)
+                if table is not None and namespace in namespaces and namespace not in namespaces.names:
+                    yield namespace, table
 
     def _cover(self, table: TopicTable, look: Look, is_late: IsLate) -> bool:
         found, regex = look.found(table), look.query.regex

@@ -18,10 +18,12 @@ import marshal
 from array import array
 from bisect import bisect_left
 from collections.abc import Container, Hashable, Mapping
+from itertools import takewhile
 from typing import Any
 
 from topicfold.log.payload import LABELS_SCHEMA, decode_indexed
 from topicfold.model.events import GENESIS
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.records import NO_GRANTS, Grants
 from topicfold.runtime.window_grants import ChangedGrants, KeptGrants, ManyGrants
 from topicfold.state.aggregate import Aggregate, Etag
@@ -138,12 +140,16 @@ class Window:
         closed, later = older._closed[partition], self._closed[partition]
         self._closed[partition] = {each: offset for each, offset in closed.items() if each not in later} | later
 
-    def has_ended(self, partition: int, namespace: str, start: int) -> bool:
-        """Return whether a namespace of the partition ended in an event from position `start` on.
+    def ended(self, partition: int, start: int, namespaces: Namespaces) -> str | None:
+        """Return one of `namespaces` that ended in an event of the partition from position `start` on, None for none.
 
-        Complete only where `start` is not below the floor. Cost: O(1).
+        Complete only where `start` is not below the floor. Cost: O(names), and with patterns O(ends since then).
         """
-        return self._closed[partition].get(namespace, -1) >= start
+        closed = self._closed[partition]
+        if not namespaces.patterns:
+            return next((each for each in namespaces.names if closed.get(each, -1) >= start), None)
+        since = takewhile(lambda each: closed[each] >= start, reversed(closed))
+        return next((each for each in since if isinstance(each, str) and each in namespaces), None)
 
     def has_other_grants(self, partition: int, namespace: str, key: str, start: int) -> bool:
         """Return whether a live topic of the partition had its own grants changed in an event from `start` on.

@@ -122,7 +122,7 @@ class Explainer:
 
         Raises:
             InvalidRequest, InvalidSelector, InvalidPattern, InvalidRegex: the query is malformed.
-            NamespaceNotFound: there is no such namespace.
+            NamespaceNotFound, TenantNotFound: there is none of that name.
             Overloaded: an expression takes too long.
         """
         node = self.node
@@ -131,8 +131,7 @@ class Explainer:
         partitions = wanted.namespaces.partitions(node.engine.identity.partitions)
         asked = asked_to_find(request, node)
         settled = await node.reading.settle(partitions, asked)
-        for namespace in wanted.namespaces.names:
-            node.reading.require_namespace(namespace)
+        node.reading.require_namespaces(wanted.namespaces)
         listable = partial(node.listable, request)
         await node.finding.find(wanted.namespaces, wanted.query, listable, asked=asked)
         before = await self._looked_at(wanted, listable)

@@ -19,6 +19,7 @@ from topicfold.errors import (
     InvalidSelector,
     NamespaceNotFound,
     Overloaded,
+    TenantNotFound,
     TopicfoldError,
 )
 from topicfold.model.permissions import LIST_NAMESPACE
@@ -61,7 +62,7 @@ FIELDS = Choice(
 )
 
 QUERY_ERRORS: tuple[type[TopicfoldError], ...] = (
-    *READ_ERRORS, NamespaceNotFound, InvalidSelector, InvalidPattern, InvalidRegex,
+    *READ_ERRORS, NamespaceNotFound, TenantNotFound, InvalidSelector, InvalidPattern, InvalidRegex,
 )  # fmt: skip
 
 
@@ -77,7 +78,7 @@ class Finder:
 
         Raises:
             InvalidRequest, InvalidSelector, InvalidPattern, InvalidRegex: the query is malformed, all of it refused.
-            NamespaceNotFound: there is no such namespace, or was none at the time of `at`.
+            NamespaceNotFound, TenantNotFound: there is none of that name, or no such namespace at the time of `at`.
             Resync: `continue` is of another log, or what was at `at` cannot be told any more.
             Forbidden: `at`, and who asks may not list all topics of a namespace.
             Overloaded: too many or too long answers are being sent, or too much of the past is being made, or an
@@ -97,8 +98,7 @@ class Finder:
             asked = asked._replace(minimum=place.revision.merged(asked.minimum))
         partitions = wanted.namespaces.partitions(node.engine.identity.partitions)
         settled = await node.reading.settle(partitions, asked)
-        for namespace in wanted.namespaces.names:
-            node.reading.require_namespace(namespace)
+        node.reading.require_namespaces(wanted.namespaces)
         found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request), asked=asked)
         cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
         answer = FoundAnswer(wanted, found, cut, items, place)

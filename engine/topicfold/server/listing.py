@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from topicfold.errors import InvalidName, InvalidRequest, ListingFailed, NamespaceNotFound, Overloaded
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT
-from topicfold.model.namespaces import Named
+from topicfold.model.namespaces import Namespaces
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.listed_names import count_names, listed_names, listing_query
 from topicfold.runtime.listings import Chosen
@@ -115,7 +115,7 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
 
         query_for_all = listing_query(labels, with_system_topics=with_system_topics)
         async with node.in_flight.turn(actor_of(request.scope), asked.deadline):
-            found = await node.finding.find(Named((namespace,)), query_for_all, choosable)
+            found = await node.finding.find(Namespaces((namespace,)), query_for_all, choosable)
             node.reading.require_namespace(namespace)
             cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
             with node.in_flight.making(asked.actor, _BYTES_A_NAME * count_names(found)):

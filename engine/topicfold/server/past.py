@@ -37,15 +37,16 @@ async def found_then(
     """Return the topics that matched at the time or position `at`, or at that of the page that this one follows.
 
     Raises:
-        InvalidRequest: `at` is neither; or all namespaces are asked for.
+        InvalidRequest: `at` is neither; or namespaces are asked for by a pattern.
         Forbidden: who asks may not list all topics of a namespace.
         NamespaceNotFound: none of the namespaces was there then.
         Resync: it cannot be told any more; says since when the past is known.
         PositionTimeout, NotReady, LogUnavailable, Overloaded: it cannot be told yet, or now.
     """
     engine, names = node.engine, wanted.namespaces.names
-    if not names:
-        raise InvalidRequest("at is for namespaces by name, not for all of them", hint="Name up to 100 namespaces.")
+    if wanted.namespaces.patterns:
+        pattern = wanted.namespaces.patterns[0]
+        raise InvalidRequest(f"at is for namespaces by name, not for {pattern}", hint="Name up to 100 namespaces.")
     partitions = {namespace: engine.partition(namespace) for namespace in names}
     await node.reading.settle(set(partitions.values()), asked)
     authorizer = node.authorizer

@@ -19,7 +19,7 @@ from topicfold.model.names import (
     parse_namespace,
     partition_base,
 )
-from topicfold.model.namespaces import ALL, Named, Namespaces, parse_namespaces
+from topicfold.model.namespaces import ALL, Namespaces, parse_namespaces
 from topicfold.server.parameters import Choice
 from topicfold.server.queries import query_of
 
@@ -78,15 +78,15 @@ def namespaces_in(request: Request) -> Namespaces:
 
     Raises:
         InvalidName: one breaks the rules.
-        InvalidRequest: more than `MAX_NAMESPACES`, or all of them and names beside that.
+        InvalidRequest: more than `MAX_NAMESPACES`.
     """
     if "namespace" in request.path_params:
-        return Named((namespace_in(request),))
+        return Namespaces((namespace_in(request),))
     named = dict.fromkeys(query_of(request).get("namespace", (DEFAULT_NAMESPACE,)))
     if len(named) > MAX_NAMESPACES:
         raise InvalidRequest(
             f"{len(named)} namespaces, at most {MAX_NAMESPACES} are allowed",
-            hint=f"namespace={ALL} means all of them.",
+            hint=f"namespace=tenant/* means all namespaces of a tenant, namespace={ALL} all there are.",
         )
     return parse_namespaces(named)
 

@@ -62,9 +62,9 @@ def topic_list_form(query: Query, namespaces: Namespaces, max_pattern_length: in
     pattern = one(query, PATTERN)
     if pattern is None:
         return TopicListForm({}, None, "", known_hash, is_used=known_hash is not None)
-    if len(namespaces.names) != 1:
+    if namespaces.patterns or len(namespaces.names) != 1:
         raise InvalidRequest(
-            f"{PATTERN} is for one namespace, not for {len(namespaces.names) or 'all'}",
+            f"{PATTERN} is for one namespace, not for {' and '.join(namespaces.texts)[:80]}",
             hint="Ask for each namespace by itself, or with regex.",
         )
     if len(pattern) > max_pattern_length:

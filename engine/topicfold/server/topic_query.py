@@ -28,8 +28,9 @@ from topicfold.wire.confirmation import query_text
 MAX_PATTERNS = 64
 
 PARAMETERS: Declared = {
-    "namespace*": "A namespace to search; can be repeated. `*` searches all namespaces there are, including those "
-    "created later; with authentication, only superusers may. Default: `public/default`.",
+    "namespace*": "A namespace to search; can be repeated. In a pattern, `*` stands for any characters: `acme/*` "
+    "searches all namespaces of a tenant, `*` all there are, including those created later. With authentication, a "
+    "pattern requires the right on the tenant that it names, or a superuser. Default: `public/default`.",
     "labelSelector": "A label selector as in Kubernetes: `team=pay,tier in (gold,silver),!legacy`, or a JSON object of "
     "`matchLabels` and `matchExpressions`.",
     "label*": "`key=value`, taken literally; can be repeated.",

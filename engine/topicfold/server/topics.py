@@ -18,7 +18,7 @@ from topicfold.errors import (
     WrongKind,
 )
 from topicfold.model.names import PERSISTENT, TopicName, holds_partition_mark, partition_base
-from topicfold.model.namespaces import Named
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.permissions import LIST_NAMESPACE, LIST_TOPIC, MANAGE_TOPIC, READ_TOPIC
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import TopicRecord
@@ -76,7 +76,7 @@ class Topics:
         with_system_topics = SYSTEM_TOPICS.of(query)
         cut = await settled(request, self.node, namespace)
         everything = listing_query(labels, with_system_topics=with_system_topics)
-        found = await self.node.finding.find(Named((namespace,)), everything, partial(self.node.listable, request))
+        found = await self.node.finding.find(Namespaces((namespace,)), everything, partial(self.node.listable, request))
         with said_of_absent_namespace(namespace):
             self.node.reading.require_namespace(namespace)
         return read_answer(await listed_names(found, domain_in(request), only_partitioned=True), cut)

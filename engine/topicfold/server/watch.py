@@ -23,6 +23,7 @@ from topicfold.errors import (
     Overloaded,
     PositionTimeout,
     Resync,
+    TenantNotFound,
     TopicfoldError,
     WatchesDisabled,
 )
@@ -68,7 +69,7 @@ class Watching:
 
         Raises:
             InvalidRequest, InvalidSelector, InvalidPattern, InvalidRegex: the query is malformed, all of it refused.
-            NamespaceNotFound: there is no such namespace, and no position to go on from.
+            NamespaceNotFound, TenantNotFound: there is none of that name, and no position to go on from.
             InvalidRequest, Resync, FuturePosition: a stream of lines cannot go on from that position; events say it in
                 the stream.
             Overloaded: too many watch already, or a stream of lines would have to wait too long.
@@ -89,7 +90,7 @@ class Watching:
         start = start_of(request, query, subject, node.engine.identity, wanted.known_hash)
         if start.since is None:
             if start.reset is None:
-                await self._refuse_unknown(wanted.namespaces.names, partitions)
+                await self._refuse_unknown(wanted.namespaces, partitions)
         elif not encoding.as_events:
             await self.reach(start.since, start.seconds)
             if node.engine.watches.is_too_old(start.since.positions):
@@ -101,18 +102,18 @@ class Watching:
         authorizer = self.node.authorizer
         return None if authorizer is None else authorizer.viewer(request, namespaces)
 
-    async def _refuse_unknown(self, namespaces: Sequence[str], partitions: frozenset[int]) -> None:
-        """Return if all of `namespaces` are there.
+    async def _refuse_unknown(self, namespaces: Namespaces, partitions: frozenset[int]) -> None:
+        """Return if everything that is named of `namespaces` is there.
 
         Raises:
-            NamespaceNotFound: one is not, by all that the log holds if it can be asked.
+            NamespaceNotFound, TenantNotFound: it is not, by all that the log holds if it can be asked.
         """
         reading = self.node.reading
-        live = self.node.engine.watches.table
-        if not all(live(each) is not None for each in namespaces):
+        try:
+            reading.require_namespaces(namespaces)
+        except (NamespaceNotFound, TenantNotFound):
             await reading.catch_up(partitions)
-        for namespace in namespaces:
-            reading.require_namespace(namespace)
+            reading.require_namespaces(namespaces)
 
     async def reach(self, since: Revision, seconds: float) -> None:
         """Return once everything before `since` is folded; wait at most `seconds`, nor longer than requests may.
@@ -294,6 +295,6 @@ def operations(node: Node) -> Sequence[Operation]:
                       "since": "Resume after this cursor, of a watch that covered at least these namespaces. "
                       "Default: watch from now on.",
                   },
-                  errors=(*READ_ERRORS, NamespaceNotFound, InvalidSelector, InvalidPattern, InvalidRegex, Overloaded,
-                          FuturePosition, WatchesDisabled)),
+                  errors=(*READ_ERRORS, NamespaceNotFound, TenantNotFound, InvalidSelector, InvalidPattern,
+                          InvalidRegex, Overloaded, FuturePosition, WatchesDisabled)),
     )  # fmt: skip

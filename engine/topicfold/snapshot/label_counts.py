@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from topicfold.errors import NamespaceNotFound, SnapshotDamaged, WrongSnapshot
 from topicfold.model.label_report import LabelCounts
+from topicfold.model.namespaces import Namespaces
 from topicfold.snapshot.commits import Commit, read_commit, sequences
 from topicfold.snapshot.intact import require_file
 from topicfold.snapshot.shortage import naming_shortage
@@ -26,13 +27,13 @@ class NewestCounts(NamedTuple):
     damaged: Sequence[SnapshotDamaged]
 
 
-def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> NewestCounts:
+def newest_label_counts(root: Path, namespaces: Namespaces | None) -> NewestCounts:
     """Return the counts of the newest commit whose topics are undamaged; for these namespaces, or for all if None.
 
     Pulsar's own topics are left out, as wherever topics are listed.
 
     Raises:
-        NamespaceNotFound: one of the namespaces does not exist in that commit.
+        NamespaceNotFound: a namespace that is named does not exist in that commit.
         WrongSnapshot: there is no commit, or a newer version wrote it.
         SnapshotDamaged: all are damaged; says what is wrong with the newest.
         SnapshotUnreadable: its commits cannot be listed or read, or memory, open files or rights do not suffice.
@@ -43,8 +44,8 @@ def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> Newes
     for sequence in sequences(root):
         try:
             commit = read_commit(root, sequence)
-            if namespaces:
-                _require_there(root, commit, namespaces)
+            if namespaces is not None:
+                _require_there(root, commit, namespaces.names)
             return NewestCounts(commit, _counts(_rows(root, commit), namespaces), damaged)
         except SnapshotDamaged as error:
             damaged.append(error)
@@ -53,7 +54,7 @@ def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> Newes
     raise WrongSnapshot(f"{root} holds no commit", hint="Name the directory that `topicfold compact` writes to.")
 
 
-def _require_there(root: Path, commit: Commit, namespaces: Collection[str]) -> None:
+def _require_there(root: Path, commit: Commit, namespaces: Sequence[str]) -> None:
     """Check that all of these namespaces exist in `commit`.
 
     Raises:
@@ -81,7 +82,7 @@ def _rows(root: Path, commit: Commit) -> TopicRows:
         raise SnapshotDamaged(reason, sequence=commit.sequence, path=str(root)) from error
 
 
-def _counts(rows: TopicRows, namespaces: Collection[str] | None) -> LabelCounts:
+def _counts(rows: TopicRows, namespaces: Namespaces | None) -> LabelCounts:
     is_counted = np.zeros(len(rows), dtype=bool)
     is_counted[rows.chosen] = rows.is_live[rows.chosen]
     is_counted &= ~are_system_topics(rows.keys)

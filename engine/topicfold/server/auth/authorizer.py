@@ -89,8 +89,8 @@ class Authorizer:
         places = _places(request, needs.scope)
         if not places:
             raise Forbidden(
-                f"{principal.name} is not a superuser, and only superusers may search all namespaces at once",
-                hint="Name the namespaces that you may see.",
+                f"{principal.name} is not a superuser, and only superusers may search all tenants at once",
+                hint="Name the namespaces that you may see, or a tenant of which you may see all: tenant/*.",
             )
         for place in places:
             if not await self._has(principal.roles, needs, place):
@@ -105,15 +105,15 @@ class Authorizer:
         if len(places) > 1:
             scope, action = right.scope.name.lower(), right.permission.value
             return f"An admin of the {scope} can grant {action}: topicfold {scope}s grant-permission --help"
-        place, noun = places[0], right.scope.name.lower()
+        place = places[0]
         if isinstance(place, TopicName):
             if request.method == "PUT" and request.scope["route"].operation.needs == MANAGE_TOPIC:
-                place, noun = place.namespace, "namespace"
+                place = place.namespace
             else:
                 place = place._replace(local=partition_base(place.local) or place.local)
         principal = _asking(request)
         granted = self._rights.granted_on(place, principal.name)
-        return remedy_on(noun, str(place), principal, right.permission, granted)
+        return remedy_on(_noun(place), str(place), principal, right.permission, granted)
 
     def listable(self, request: Request, namespace: str) -> BitMap | None:
         """Return the topics of `namespace` that who asks may list, by their numbers; None where that is all."""
@@ -123,15 +123,17 @@ class Authorizer:
     def viewer(self, request: Request, namespaces: Namespaces) -> Viewer | None:
         """Return what who asks may see of the topics of `namespaces` now; None where that is everything.
 
-        Of all namespaces at once who is no superuser sees the topics that say so themselves.
+        Of namespaces that a pattern means, who may not list all topics of the tenant sees those that say so themselves.
         """
         principal = _asking(request)
         if self._is_superuser(principal):
             return None
         roles, rights = principal.roles, self._rights
-        names = namespaces.names
-        whole = frozenset(each for each in names if rights.on_namespace(roles, Permission.LIST_TOPICS, each))
-        return None if names and len(whole) == len(names) else Viewer(roles, whole)
+        listing = Permission.LIST_TOPICS
+        tenants = frozenset(each for each in namespaces.tenants if rights.on_tenant(roles, listing, each))
+        names = frozenset(each for each in namespaces.names if rights.on_namespace(roles, listing, each))
+        sees_all = names.issuperset(namespaces.names) and all(each.tenant in tenants for each in namespaces.patterns)
+        return None if sees_all else Viewer(roles, tenants | names)
 
     def has(self, request: Request, right: Right, place: Place) -> bool:
         """Return whether who asks has `right` on `place`, by what is folded now."""
@@ -185,7 +187,7 @@ class Authorizer:
         """Return whether `roles` have `right`; a no is true as of some moment after the request came."""
         if self._check(roles, right, place):
             return True
-        partitions = {self._engine.partition(owner) for owner in _owners(right.scope, place)}
+        partitions = {self._engine.partition(owner) for owner in _owners(place)}
         await self._engine.readiness.wait(partitions, self._engine.options.ready_timeout_seconds)
         await self._reading.catch_up(partitions)
         return self._check(roles, right, place)
@@ -193,7 +195,7 @@ class Authorizer:
     def _check(self, roles: Roles, right: Right, place: Place) -> bool:
         if isinstance(place, TopicName):
             return self._rights.on_topic(roles, right.permission, place)
-        if right.scope is Scope.TENANT:
+        if "/" not in place:
             return self._rights.on_tenant(roles, right.permission, place)
         if right.permission is Permission.LIST_TOPICS:
             listable = self._rights.listable(roles, place)
@@ -221,17 +223,27 @@ def _needs_of(operation: Operation, request: Request) -> Need:
 
 
 def _places(request: Request, scope: Scope) -> Sequence[Place]:
-    """Return what a request names, nothing where it is about all namespaces."""
+    """Return what a request names; nothing where a pattern means namespaces of several tenants."""
     if scope is Scope.TOPIC:
         return [topic_in(request)]
-    return namespaces_in(request).names if scope is Scope.NAMESPACE else [tenant_in(request)]
+    if scope is Scope.TENANT:
+        return [tenant_in(request)]
+    meant = namespaces_in(request)
+    return () if any(each.tenant is None for each in meant.patterns) else (*meant.names, *meant.tenants)
 
 
-def _owners(scope: Scope, place: Place) -> Sequence[str]:
+def _owners(place: Place) -> Sequence[str]:
     """Return the tenant, and the namespace if there is one, whose records say who may."""
     if isinstance(place, TopicName):
         return place.tenant, place.namespace
-    return [place] if scope is Scope.TENANT else [place.partition("/")[0], place]
+    tenant, slash, _ = place.partition("/")
+    return [tenant, place] if slash else [tenant]
+
+
+def _noun(place: Place) -> str:
+    if isinstance(place, TopicName):
+        return "topic"
+    return "namespace" if "/" in place else "tenant"
 
 
 def _refusal(principal: Principal, right: Right, places: Sequence[Place], request: Request, policy: str) -> str:
@@ -243,6 +255,7 @@ def _refusal(principal: Principal, right: Right, places: Sequence[Place], reques
             f"Unauthorized to validate{what}PolicyOperation for operation [{access}] "
             f"on {what.lower()} [{place}] on policy [{policy}]"
         )
-    what = right.scope.name.lower()
-    where = f"{what} {places[0]}" if len(places) == 1 else f"at least one of the {len(places)} {what}s asked for"
+    where = f"at least one of the {len(places)} {right.scope.name.lower()}s asked for"
+    if len(places) == 1:
+        where = f"{_noun(places[0])} {places[0]}"
     return f"{principal.name} lacks {right.permission.value} on {where}"

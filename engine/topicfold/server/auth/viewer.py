@@ -12,7 +12,9 @@ from topicfold.server.auth.rights import Roles
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Somebody with `roles`, who may list all topics of the namespaces `whole`, and else those that say so themselves.
+    """Somebody with `roles`, who may list all topics of `whole`, and else those that say so themselves.
+
+    `whole` are namespaces, and tenants.
 
     Equal ones see the same, so what they watch is made for them once.
 
@@ -32,6 +34,6 @@ class Viewer:
 
     def sees(self, namespace: str, grants: Grants) -> bool:
         """Return whether a topic of `namespace` with these grants of its own may be shown."""
-        if namespace in self.whole:
+        if namespace in self.whole or namespace.partition("/")[0] in self.whole:
             return True
         return any(allows(grants.get(role, ()), Permission.LIST_TOPICS) for role in self.roles)
