@@ -120,7 +120,7 @@ def test_who_is_no_superuser_asks_about_all_namespaces_by_their_names(
         2,
         [
             "error: there are 1 namespaces, and this command takes at most 0",
-            "hint: Name those that matter with -n instead of -A; only superusers may ask for all at once.",
+            "hint: Name those that matter with -n, or a whole tenant: -n 'tenant/*'.",
         ],
     )
 

@@ -137,6 +137,27 @@ def test_a_server_to_which_a_star_is_no_name_is_asked_by_names(run: Run, monkeyp
     assert json.loads(run("explain", "team=pay", "-A", "-o", "json").out)["matched"] == 3
 
 
+def test_the_topics_of_all_namespaces_that_match_a_pattern_are_listed_and_followed(
+    run: Run, start: Start, client: Client
+) -> None:
+    for words in (["acme/*"], ["-n", "acme/p*"], ["*/pay", "-n", "acme/pay"]):
+        assert run("topics", "list", *words, "-o", "name").out.split() == ["persistent://acme/pay/orders"]
+    client.update_properties("acme/pay/orders", {"region": "eu"})
+    for words in (["--at", "0s"], ["--properties", "region=eu"]):
+        listed = run("topics", "list", "acme/*", *words, "-o", "name").out.split()
+        assert listed == ["persistent://acme/pay/orders"]
+    watching = start("watch", "-n", "acme/n*", "-l", "team=pay", "-o", "name")
+    assert "no topic matches yet" in watching.err_line()
+    client.create_namespace("acme/new")
+    client.create_topic("acme/new/bills", labels={"team": "pay"})
+    assert watching.line() == "persistent://acme/new/bills"
+
+
+def test_a_pattern_is_shown_to_a_shell_in_quotes(run: Run) -> None:
+    told = run("topics", "list", "acme/*", "-l", "team=none")
+    assert "topicfold explain team=none -n 'acme/*' tells" in told.err
+
+
 def test_a_selector_is_explained_with_counts_and_what_was_misspelt(run: Run) -> None:
     told = run("explain", "team=pay,teir=gold")
     assert told.out.splitlines() == ["REQUIREMENT  TOPICS", "team=pay     2", "teir=gold    0", "all of it    0 of 3"]

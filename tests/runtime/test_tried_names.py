@@ -15,7 +15,7 @@ from topicfold.model.namespaces import Namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import TopicRecord
 from topicfold.model.regex import Regex, parse_regex
-from topicfold.runtime import finding, slices, watch_rest, watcher, watches
+from topicfold.runtime import finding, slices, watch_pump, watch_rest, watcher, watches
 from topicfold.runtime.finding import Finding
 from topicfold.runtime.tried_names import Outcome
 
@@ -75,7 +75,10 @@ async def test_a_start_state_its_hash_and_a_resumed_watch_try_few_names_in_one_t
     assert tries.most <= FEW
 
 
-async def test_the_hash_of_a_bookmark_tries_few_names_in_one_turn(many: Node, tries: Tries) -> None:
+async def test_the_hash_of_a_bookmark_tries_few_names_in_one_turn(
+    many: Node, tries: Tries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch_pump, "MATCH_SECONDS", 60.0)
     watching = Watching(many, regex=REGEX, initial=False)
     await watching.up_to_date()
     await many.writing.create_topic(parse_topic("other"), TopicRecord(), many.asked())

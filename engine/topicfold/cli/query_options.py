@@ -10,7 +10,7 @@ from topicfold.cli.completion import complete_namespaces, complete_selector
 from topicfold.cli.session import Session
 from topicfold.errors import Forbidden, InvalidName, InvalidRequest
 from topicfold.model.names import DEFAULT_NAMESPACE
-from topicfold.model.namespaces import ALL
+from topicfold.model.namespaces import ALL, is_pattern, parse_namespaces
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -71,19 +71,24 @@ NOTHING_YET = "no topic matches yet; waiting for one"
 """What is said to whoever waits: a label that is misspelt looks like one that nobody bears yet."""
 
 
-def chosen_namespaces(session: Session, given: list[str] | None, is_all: bool) -> list[str]:
-    """Return the names of the namespaces that are meant, and patterns where some were given.
+def chosen_namespaces(session: Session, given: list[str] | None, is_all: bool, *, by_name: bool = False) -> list[str]:
+    """Return the namespaces that are meant: the names and patterns that were given, or the names of all.
+
+    With `by_name`, for each pattern the names of those that match now.
 
     Raises:
+        InvalidName: one breaks the rules.
         InvalidRequest: some are named, and all are asked for.
     """
-    if not is_all:
-        return list(dict.fromkeys(given or [DEFAULT_NAMESPACE]))
-    if given:
+    if is_all and given:
         raise InvalidRequest("--all-namespaces and names of namespaces are both given", hint="Leave one of them out.")
+    meant = parse_namespaces([ALL] if is_all else given or [DEFAULT_NAMESPACE])
+    if not meant.patterns or not (is_all or by_name):
+        return list(meant.texts)
     from topicfold.client.bulk import all_namespaces
 
-    return all_namespaces(session.client)
+    found = (each for each in all_namespaces(session.client) if each in meant)
+    return list(dict.fromkeys((*meant.names, *found)))
 
 
 def namespaces_to_follow(
@@ -91,7 +96,7 @@ def namespaces_to_follow(
 ) -> list[str]:
     """Return the same as `namespaces_in_one_query`, and say it where namespaces to come are not meant by all."""
     chosen = namespaces_in_one_query(session, given, is_all, by_name=by_name)
-    if is_all and chosen != [ALL]:
+    if (is_all or any(map(is_pattern, given or ()))) and not any(map(is_pattern, chosen)):
         session.output.note("namespaces that are created later are not included")
     return chosen
 
@@ -104,21 +109,20 @@ def namespaces_in_one_query(
     Who may not ask so is given the names of all they may see; so is whoever needs names.
 
     Raises:
-        InvalidRequest: some are named, and all are asked for; or all are none, or too many to be named.
+        InvalidName: one breaks the rules.
+        InvalidRequest: some are named, and all are asked for; or they are none, or too many to be named.
     """
-    if not is_all or given:
-        return chosen_namespaces(session, given, is_all)
-    from topicfold.client.bulk import NAMESPACES_A_QUERY
-
-    if not by_name and _may_ask_for_all(session.client):
+    if is_all and not given and not by_name and _may_ask_for_all(session.client):
         return [ALL]
-    found = chosen_namespaces(session, given, is_all)
+    found = chosen_namespaces(session, given, is_all, by_name=by_name)
     if not found:
         raise InvalidRequest(NO_NAMESPACES)
+    from topicfold.client.bulk import NAMESPACES_A_QUERY
+
     if len(found) > NAMESPACES_A_QUERY:
         raise InvalidRequest(
             f"there are {len(found)} namespaces, and this command takes at most {NAMESPACES_A_QUERY}",
-            hint="Name those that matter, or a tenant (-n 'tenant/*'), instead of -A, which is for superusers.",
+            hint="Name those that matter with -n" + ("." if by_name else ", or a whole tenant: -n 'tenant/*'."),
         )
     return found
 

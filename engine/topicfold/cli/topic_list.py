@@ -29,7 +29,6 @@ from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
 from topicfold.model.names import DEFAULT_NAMESPACE
-from topicfold.model.namespaces import parse_namespaces
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -97,10 +96,10 @@ def list_topics(
       topicfold topics list acme/pay --at 2026-03-01T12:30:00Z
     """
     named_places = [*([namespace] if namespace else []), *(namespaces or ())]
-    chosen = namespaces_to_follow if is_watched else chosen_namespaces
-    places = chosen(session, named_places, all_namespaces)
     labels = read_labels([*(custom_labels or ()), *(custome_labels or ())], "--custom-labels")
     properties = read_labels(asked_properties, "--properties")
+    chosen = namespaces_to_follow if is_watched else chosen_namespaces
+    places = chosen(session, named_places, all_namespaces, by_name=bool(properties) or at is not None)
     if is_watched:
         _refuse_unwatchable(properties, limit, at)
         frames = session.client.watch(
@@ -135,7 +134,7 @@ def list_topics(
         session.output.note(_nothing(places, when, is_filtered))
         if selector and at is None and places:
             named = [] if places == [DEFAULT_NAMESPACE] else places
-            where = " -A" if all_namespaces else "".join(f" -n {place}" for place in named)
+            where = " -A" if all_namespaces else "".join(f" -n {shlex.quote(place)}" for place in named)
             tells = f"topicfold explain {shlex.quote(selector)}{where} tells what each requirement finds"
             session.output.note(on_the_same_server(tells, session.config))
     if is_cut:
@@ -192,7 +191,7 @@ def _found(
     from topicfold.client.bulk import topics_in
     from topicfold.client.listed_topics import listing_by, with_partitioned
 
-    client, namespaces = session.client, parse_namespaces(namespaces).texts
+    client = session.client
     client.list_tenants()
     listed: set[str] = set()
     is_heeded = True
