@@ -21,7 +21,21 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from topicfold import __version__
-from topicfold.cli import compact, consume, copy, doctor, enforce, explain, history, renew, serve, trim, version, watch
+from topicfold.cli import (
+    compact,
+    consume,
+    copy,
+    demo,
+    doctor,
+    enforce,
+    explain,
+    history,
+    renew,
+    serve,
+    trim,
+    version,
+    watch,
+)
 from topicfold.cli.bash_words import whole_words
 from topicfold.cli.command import CHANGE_OPTIONS, SHARED_OPTIONS, command, new_app
 from topicfold.cli.config import ColorMode, OutputFormat
@@ -146,6 +160,7 @@ def _new_app() -> typer.Typer:
     root = new_app(_HELP, has_completion=True)
     root.callback(cls=_LazyGroup)(_root)
     command(root, "serve", instead="Leave it out; say where to serve with --host and --port.")(serve.serve)
+    command(root, "demo", instead="Leave it out; say where to serve with --port.")(demo.demo)
     command(root, "enforce", instead=_NAME_THE_LOG)(enforce.enforce)
     command(root, "compact", instead=_NAME_THE_LOG)(compact.compact)
     command(root, "trim", instead=_NAME_THE_LOG)(trim.trim)

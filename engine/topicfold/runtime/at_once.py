@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def each_at_once(do: Callable[[T], Awaitable[None]], things: Collection[T], most: int) -> list[Exception]:
+async def each_at_once(do: Callable[[T], Awaitable[object]], things: Collection[T], most: int) -> list[Exception]:
     """Do it to each of `things`, up to `most` at once; where one fails, begin no other, and let end what has begun.
 
     Returns what was raised, in that order.

@@ -23,24 +23,39 @@ _FROM_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- to be told a
 
 def announce_server(settings: Settings, listener: socket.socket) -> None:
     """Say where is served on `listener`, to the log and on stdout."""
-    host, port = listener.getsockname()[:2]
-    scheme = "http" if settings.tls_cert_file is None else "https"
-    url, here = _url(scheme, host, port), _url(scheme, _FROM_HERE.get(host, host), port)
+    url = served_at(settings, listener)
     log = settings.kafka_bootstrap or str(settings.log_file)
     _log.info("serving", url=url, log=log, **_cluster(settings))
-    at = "" if here == _DEFAULT_URL else f" --url {here}"
-    command = _command()
-    if settings.has_authentication:
-        at += " --token-file FILE"
-    _say(
-        f"Topicfold serves {url} on the log {log}. Ctrl-C stops it.{_warning(settings)}Try, in another terminal:\n\n"
-        f"  {command} topics create orders{at}\n"
-        f"  {command} topics set-custom-labels orders --labels team=payments,tier=gold{at}\n"
-        f"  {command} topics list public/default --custom-labels team:payments{at}\n\n"
+    say(
+        f"Topicfold serves {url} on the log {log}. Ctrl-C stops it.{_warning(settings)}"
+        + to_try(
+            settings,
+            listener,
+            "topics create orders",
+            "topics set-custom-labels orders --labels team=payments,tier=gold",
+            "topics list public/default --custom-labels team:payments",
+        )
     )
 
 
-def _say(text: str) -> None:
+def served_at(settings: Settings, listener: socket.socket) -> str:
+    """Return the URL of what is served on `listener`."""
+    host, port = listener.getsockname()[:2]
+    return _url(settings, host, port)
+
+
+def to_try(settings: Settings, listener: socket.socket, *commands: str) -> str:
+    """Return lines that tell to try these commands, which need no URL where they ask that server without one."""
+    host, port = listener.getsockname()[:2]
+    here = _url(settings, _FROM_HERE.get(host, host), port)
+    at = "" if here == _DEFAULT_URL else f" --url {here}"
+    if settings.has_authentication:
+        at += " --token-file FILE"
+    program = _program()
+    return "Try, in another terminal:\n\n" + "".join(f"  {program} {each}{at}\n" for each in commands) + "\n"
+
+
+def say(text: str) -> None:
     """Write on stdout. Where that cannot be written, as on a disk that is full, nothing is from then on."""
     try:
         sys.stdout.write(text)
@@ -49,7 +64,8 @@ def _say(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _url(scheme: str, host: str, port: int) -> str:
+def _url(settings: Settings, host: str, port: int) -> str:
+    scheme = "http" if settings.tls_cert_file is None else "https"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
@@ -70,7 +86,7 @@ def _warning(settings: Settings) -> str:
     )
 
 
-def _command() -> str:
+def _program() -> str:
     """Return what to type for `topicfold` in a terminal where this checkout's environment is not active."""
     if shutil.which("topicfold"):
         return "topicfold"

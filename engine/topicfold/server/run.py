@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from types import FrameType
 
 import structlog
@@ -51,6 +50,7 @@ EXIT_INTERRUPTED = 130
 
 Tell = Callable[[int, int], None]
 Loading = Callable[[], AbstractContextManager[Tell]]
+Announce = Callable[[Settings, socket.socket], None]
 
 _HINT_OF_BINDING = {
     errno.EADDRINUSE: "Is Topicfold already running there? Name another port with --port; --port 0 takes a free one.",
@@ -77,11 +77,11 @@ With Python's own 5 ms a write that came while 5,000 watchers were told of anoth
 """
 
 
-def serve(settings: Settings, *, is_quiet: bool = False) -> int:
+def serve(settings: Settings, *, is_quiet: bool = False, announce: Announce = announce_server) -> int:
     """Serve until SIGTERM, SIGINT or SIGHUP, then finish what is asked and stop; return the process's exit code.
 
-    What keeps a node from starting is said in one line, with what to do about it. Where it `is_quiet`, nothing is said
-    but that and log lines from warnings on.
+    What keeps a node from starting is said in one line, with what to do about it. Once it serves, it is announced;
+    where it `is_quiet`, nothing is said but the former and log lines from warnings on.
     """
     configure_logging(level=logging.WARNING if is_quiet else logging.INFO)
     gc.set_threshold(*_COLLECT_AFTER)
@@ -89,7 +89,7 @@ def serve(settings: Settings, *, is_quiet: bool = False) -> int:
     _want_files()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, is_quiet=is_quiet))
+            runner.run(_serve(settings, None if is_quiet else announce))
     except TopicfoldError as error:
         sys.stderr.write(f"error: {error.reason}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
         if isinstance(error, BadSetting):
@@ -258,22 +258,19 @@ def server_of(
     )
 
 
-async def _serve(settings: Settings, *, is_quiet: bool) -> None:
+async def _serve(settings: Settings, announce: Announce | None) -> None:
     check_security(settings)
     with contextlib.closing(listen(settings)) as listener:
-        announce: Callable[[], None] = _announce_nothing if is_quiet else partial(announce_server, settings, listener)
-        loading = _loading_nothing if is_quiet else loading_bar
+        loading = _loading_nothing if announce is None else loading_bar
         while await _serve_once(settings, listener, announce, loading):
             _log.warning("starting_anew", snapshot=str(settings.snapshot))
-            announce = _announce_nothing
+            announce = None
             # The engine before, with all that it has folded, is in rings, and all is collected next to never by itself.
             gc.collect()
         _log.info("stopped")
 
 
-async def _serve_once(
-    settings: Settings, listener: socket.socket, announce: Callable[[], None], loading: Loading
-) -> bool:
+async def _serve_once(settings: Settings, listener: socket.socket, announce: Announce | None, loading: Loading) -> bool:
     """Serve with one engine; return whether another is to take its place, because the log left it behind."""
     log = await open_log(settings)
     try:
@@ -290,7 +287,8 @@ async def _serve_once(
             upkeep.start()
         # Whoever reads the announcement may come at once.
         listener.listen(BACKLOG)
-        announce()
+        if announce is not None:
+            announce(settings, listener)
         server = server_of(engine, settings, upkeep, listings)
         ending = asyncio.create_task(_end_when_left_behind(engine, server))
         try:
@@ -313,10 +311,6 @@ async def _end_when_left_behind(engine: Engine, server: Server) -> None:
         server.should_exit = True
         # Else the server would wait for them, until their time is up, before another can take its place.
         engine.give_up_stopped()
-
-
-def _announce_nothing() -> None:
-    """Stand for the announcement where it has been made, or nobody wants it."""
 
 
 def _loading_nothing() -> AbstractContextManager[Tell]:
