@@ -14,7 +14,18 @@ from topicfold.log.payload import MAX_PAYLOAD_BYTES
 from topicfold.model import clusters, events, grants, labels, names, pattern, records, regex, selector, selector_text
 from topicfold.model.policy import values
 from topicfold.runtime import snapshots, updates, window
-from topicfold.server import find, guard, history, paths, queries, topic_query, watch, watch_start
+from topicfold.server import (
+    find,
+    guard,
+    history,
+    label_metrics,
+    long_answer,
+    paths,
+    queries,
+    topic_query,
+    watch,
+    watch_start,
+)
 from topicfold.wire import headers
 from topicfold.wire.problems import error_classes, error_of, status_of
 
@@ -50,8 +61,9 @@ LIMITS = (
     ("characters of a wildcard, and its segments", pattern.MAX_PATTERN_LENGTH, pattern.MAX_SEGMENTS),
     ("characters of a regular expression", regex.MAX_REGEX_LENGTH),
     ("topics on a page", find.MAX_PAGE),
-    ("long answers that a node sends at once", find.MAX_LONG_ANSWERS),
-    ("those to one role, with authentication", find.MAX_LONG_ANSWERS_OF_ONE),
+    ("long answers that a node sends at once", long_answer.MAX_LONG_ANSWERS),
+    ("those to one role, with authentication", long_answer.MAX_LONG_ANSWERS_OF_ONE),
+    ("label keys in one metric", label_metrics.MAX_KEYS),
     ("changes on a page of a history", history.MAX_LIMIT),
     ("questions of one role about the past that wait on a node", snapshots.MAX_WAITING),
     ("watches of a node", watch.MAX_WATCHES),

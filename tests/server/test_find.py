@@ -133,7 +133,7 @@ async def test_all_conditions_must_hold_at_once(rest: RestNode, query: str, expe
         ("topics_pattern=(", "invalid_regex", "missing )"),
         (f"topics_pattern={'a' * 51}", "invalid_regex", "51 characters, at most 50"),
         ("topics_pattern=a&regex=a", "invalid_request", "both given"),
-        ("topics_pattern=a&namespace=public/a&namespace=public/b", "invalid_request", "one namespace, not for 2"),
+        ("topics_pattern=a&namespace=a/b&namespace=c/d", "invalid_request", "one namespace, not for a/b and c/d"),
         ("topics_hash=abc", "invalid_request", "8 hexadecimal digits"),
         ("limit=0", "invalid_request", "limit must be 1 to 1000, not '0'"),
         ("limit=1001", "invalid_request", "limit must be 1 to 1000"),
@@ -358,7 +358,7 @@ async def test_a_long_answer_during_which_too_much_changes_does_not_end_as_if_it
 
 async def test_a_long_answer_too_many_is_503(rest: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
     await many(rest, MAX_PAGE + 1)
-    monkeypatch.setattr("topicfold.server.find.MAX_LONG_ANSWERS", 1)
+    monkeypatch.setattr("topicfold.server.long_answer.MAX_LONG_ANSWERS", 1)
     meanwhile: list[httpx2.Response] = []
 
     async def ask_meanwhile(request: object) -> bool:

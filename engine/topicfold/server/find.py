@@ -7,7 +7,7 @@ while is on exactly one page. Without it all at once and as of one position, as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from starlette.requests import Request
@@ -23,8 +23,9 @@ from topicfold.errors import (
     TopicfoldError,
 )
 from topicfold.model.permissions import LIST_NAMESPACE
-from topicfold.runtime.asking import Cut
+from topicfold.runtime.asking import Asked, Cut
 from topicfold.runtime.cut import Cuts
+from topicfold.runtime.found import Found
 from topicfold.server.asking import asked_to_find
 from topicfold.server.auth.principal import actor_of
 from topicfold.server.found_answer import FoundAnswer
@@ -35,7 +36,6 @@ from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace, page_place
 from topicfold.server.parameters import Choice, Count
 from topicfold.server.past import AT_QUERY, found_then
-from topicfold.server.principal_counts import PrincipalCounts
 from topicfold.server.queries import Query, one, query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
@@ -44,10 +44,6 @@ from topicfold.wire.resources import FoundTopics
 
 FIND_PATH = "/api/v1/topics"
 MAX_PAGE = 1000
-MAX_LONG_ANSWERS = 64
-"""Answers of more than is written at once that are on their way."""
-MAX_LONG_ANSWERS_OF_ONE = 16
-"""Those of one principal, with authentication: who does not read his leaves room for others."""
 LIMIT = Count(
     "limit",
     "Topics per page, fewer if records are long; if left out, all topics as of one moment.",
@@ -66,12 +62,11 @@ QUERY_ERRORS: tuple[type[TopicfoldError], ...] = (
 )  # fmt: skip
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Finder:
-    """The handler, and how many long answers are being sent to each principal."""
+    """The handler."""
 
     node: Node
-    long_answers: PrincipalCounts = field(default_factory=PrincipalCounts, init=False)
 
     async def find(self, request: Request) -> Response:
         """Answer the topics that match: a page of them, or all of them from one cut.
@@ -96,11 +91,7 @@ class Finder:
             return await self._answered(request, FoundAnswer(wanted, *then, items, place), limit, Cuts())
         if place is not None:
             asked = asked._replace(minimum=place.revision.merged(asked.minimum))
-        partitions = wanted.namespaces.partitions(node.engine.identity.partitions)
-        settled = await node.reading.settle(partitions, asked)
-        node.reading.require_namespaces(wanted.namespaces)
-        found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request), asked=asked)
-        cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
+        found, cut = await found_now(request, node, wanted, asked)
         answer = FoundAnswer(wanted, found, cut, items, place)
         return await self._answered(request, answer, limit, node.engine.watches.cuts)
 
@@ -108,23 +99,24 @@ class Finder:
         """Return a page, or everything; `cuts` are those of the tables in which it was found."""
         most = RECORDS_AT_ONCE if answer.items.as_records else MAX_PAGE
         if limit is None and answer.found.count > most:
-            return self._whole(actor_of(request.scope), answer, cuts)
+            on_end = self.node.long_answers.take(actor_of(request.scope))
+            return answer.whole(cuts, MAX_SECONDS, on_end)
         page = await answer.page(limit or MAX_PAGE)
         return counted_if_long(page, request, self.node.in_flight, "ask for smaller pages with limit")
 
-    def _whole(self, principal: str, answer: FoundAnswer, cuts: Cuts) -> Response:
-        self._refuse_too_many(principal)
-        self.long_answers.take(principal)
-        return answer.whole(cuts, MAX_SECONDS, partial(self.long_answers.give_back, principal))
 
-    def _refuse_too_many(self, principal: str) -> None:
-        is_one_too_many = self.node.authorizer is not None and self.long_answers[principal] >= MAX_LONG_ANSWERS_OF_ONE
-        if is_one_too_many or self.long_answers.total() >= MAX_LONG_ANSWERS:
-            limit, to = (MAX_LONG_ANSWERS_OF_ONE, f" to {principal}") if is_one_too_many else (MAX_LONG_ANSWERS, "")
-            raise Overloaded(
-                f"{limit} long answers are being sent{to}",
-                hint="Try again in a few seconds, or ask for pages with limit.",
-            )
+async def found_now(request: Request, node: Node, wanted: Wanted, asked: Asked) -> tuple[Found, Cut]:
+    """Return the topics that match and that who asks may list, as of the moment that this returns.
+
+    Raises:
+        NamespaceNotFound, TenantNotFound: there is none of that name.
+        PositionTimeout, NotReady, LogUnavailable, Overloaded: it cannot be told yet, or now.
+    """
+    partitions = wanted.namespaces.partitions(node.engine.identity.partitions)
+    settled = await node.reading.settle(partitions, asked)
+    node.reading.require_namespaces(wanted.namespaces)
+    found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request), asked=asked)
+    return found, Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
 
 
 def _place(query: Query, wanted: Wanted, node: Node) -> PagePlace | None:

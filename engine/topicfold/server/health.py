@@ -19,7 +19,7 @@ from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
 from topicfold.runtime.topic_counts import TopicCounts, count_topics
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.guard import HEADERS_KEY, Headers
-from topicfold.server.metrics import Metrics
+from topicfold.server.metrics import TEXT_TYPE, Metrics
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
 from topicfold.server.routes import Operation
@@ -29,7 +29,6 @@ from topicfold.wire.resources import Readiness, Version
 
 LEAVING = "this node is being stopped"
 _TEXT = "text/plain"
-_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Health:
 
     async def prometheus(self, request: Request) -> Response:
         """Answer the metrics."""
-        return Response(await self.metrics.text(), headers={"content-type": _METRICS_TYPE})
+        return Response(await self.metrics.text(), headers={"content-type": TEXT_TYPE})
 
     async def _report(self, reasons: dict[int, str], *, with_digests: bool) -> dict[str, Any]:
         engine = self.node.engine

@@ -1,22 +1,53 @@
-"""Answers too long to be made at once: a body that is made as fast as its client reads, and no faster."""
+"""Answers too long to be made at once: a body that is made as fast as its client reads, and no faster; and how many."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from topicfold.errors import TopicfoldError
+from topicfold.errors import Overloaded, TopicfoldError
+from topicfold.server.principal_counts import PrincipalCounts
 from topicfold.server.stream import close_body, line_of, open_body
 
 _log = structlog.get_logger(__name__)
 
 MAX_SECONDS = 120.0
 """For how long a client may take to read one answer: what it is made of is kept for it."""
+MAX_LONG_ANSWERS = 64
+"""Answers of more than is written at once that are on their way."""
+MAX_LONG_ANSWERS_OF_ONE = 16
+"""Those of one principal, with authentication: who does not read his leaves room for others."""
+
+
+@dataclass(frozen=True, slots=True)
+class LongAnswers:
+    """How many are being sent, and to whom. Where it `knows_principals`, none of them has all."""
+
+    knows_principals: bool
+    counts: PrincipalCounts = field(default_factory=PrincipalCounts)
+
+    def take(self, principal: str) -> Callable[[], None]:
+        """Count one more to `principal`, and return what is to be called when it is over.
+
+        Raises:
+            Overloaded: there must not be one more.
+        """
+        is_one_too_many = self.knows_principals and self.counts[principal] >= MAX_LONG_ANSWERS_OF_ONE
+        if is_one_too_many or self.counts.total() >= MAX_LONG_ANSWERS:
+            limit, to = (MAX_LONG_ANSWERS_OF_ONE, f" to {principal}") if is_one_too_many else (MAX_LONG_ANSWERS, "")
+            raise Overloaded(
+                f"{limit} long answers are being sent{to}",
+                hint="Try again in a few seconds, or ask for pages with limit.",
+            )
+        self.counts.take(principal)
+        return partial(self.counts.give_back, principal)
 
 
 class LongAnswer(Response):

@@ -19,6 +19,8 @@ from topicfold.runtime.upkeep import Upkeep, UpkeepReport
 from topicfold.runtime.watch_group import RESET_CAUSES
 from topicfold.state.change import Outcome
 
+TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""Prometheus' text format."""
 _WRITE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0)
 
 

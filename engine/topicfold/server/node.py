@@ -18,6 +18,7 @@ from topicfold.runtime.upkeep import Upkeep
 from topicfold.runtime.writing import Writing
 from topicfold.server.auth.authorizer import Authorizer, Place
 from topicfold.server.in_flight import InFlight
+from topicfold.server.long_answer import LongAnswers
 from topicfold.settings import Settings
 from topicfold.starting import open_listings
 
@@ -34,6 +35,7 @@ class Node:
     finding: Finding
     listings: Listings
     in_flight: InFlight
+    long_answers: LongAnswers
     upkeep: Upkeep | None = None
     """Its part in a Kafka cluster, None where it is told of none."""
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
@@ -57,6 +59,7 @@ class Node:
             Finding(engine),
             listings or open_listings(engine, settings),
             InFlight(in_flight, in_flight if authorizer is None else in_flight // 2),
+            LongAnswers(knows_principals=authorizer is not None),
             upkeep,
         )
 

@@ -27,7 +27,7 @@ from topicfold.wire.confirmation import query_text
 
 MAX_PATTERNS = 64
 
-PARAMETERS: Declared = {
+CONDITIONS: Declared = {
     "namespace*": "A namespace to search; can be repeated. In a pattern, `*` stands for any characters: `acme/*` "
     "searches all namespaces of a tenant, `*` all there are, including those created later. With authentication, a "
     "pattern requires the right on the tenant that it names, or a superuser. Default: `public/default`.",
@@ -37,8 +37,8 @@ PARAMETERS: Declared = {
     "match*": "A wildcard for the last part of names, such as `pay__*` or `pay__**`. If repeated, one must match.",
     "regex": "A regular expression (RE2) that must match the whole last part of the name.",
     **SYSTEM_TOPICS.declared,
-    **FORM_PARAMETERS,
 }
+PARAMETERS: Declared = {**CONDITIONS, **FORM_PARAMETERS}
 NAMES = tuple(name.rstrip("*") for name in PARAMETERS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.requests import Request
 
+from tests.server.auth.conftest import bearer
 from tests.server.auth.test_authorizer import FIND, done, grant, make_acme, seen
 from tests.server.rest import RestNode
 
@@ -57,7 +58,7 @@ async def test_one_principal_has_so_many_long_answers_at_once_and_no_more(
     acme: RestNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("topicfold.server.find.MAX_PAGE", 2)
-    monkeypatch.setattr("topicfold.server.find.MAX_LONG_ANSWERS_OF_ONE", 1, raising=False)
+    monkeypatch.setattr("topicfold.server.long_answer.MAX_LONG_ANSWERS_OF_ONE", 1)
     meanwhile: list[object] = []
 
     async def ask_meanwhile(request: object) -> bool:
@@ -70,3 +71,19 @@ async def test_one_principal_has_so_many_long_answers_at_once_and_no_more(
     answer = await seen(acme, FIND, "boss")
     assert meanwhile == [503, answer]
     assert await seen(acme, FIND, "boss") == answer
+
+
+async def test_the_metric_tells_of_the_topics_that_the_role_may_list(acme: RestNode) -> None:
+    await grant(acme, "persistent/acme/pay/orders", "app", "consume")
+    path = "/api/v1/metrics/labels?key=team&namespace="
+
+    async def told(place: str, role: str) -> set[str] | int:
+        answer = await acme.send("GET", path + place, authorization=bearer(role))
+        lines = answer.text.splitlines()[2:]
+        return {each.split('"')[1] for each in lines} if answer.status_code == 200 else answer.status_code
+
+    for _ in range(2):
+        assert await told("acme/pay", "app") == {"acme..pay..orders"}
+        assert await told("acme/*", "app") == await told("*", "boss") == 403
+        assert await told("acme/hr", "boss") == {"acme..hr..people"}
+        assert len(await told("*", "root")) == 4
