@@ -108,3 +108,19 @@ async def test_an_admin_of_a_tenant_is_told_nothing_of_former_lives(acme: RestNo
             assert [frame.kind for frame in await stream.rest()] == ["RESET", "ADDED", "BOOKMARK"]
         async with opened(port, query, authorization=bearer("root"), **form) as stream:
             assert [frame.kind for frame in await stream.rest()] == ["MODIFIED", "RESET", "ADDED", "BOOKMARK"]
+
+
+async def test_a_tenant_that_may_be_listed_is_shown_beside_one_that_may_only_be_watched(acme: RestNode) -> None:
+    await done(acme, "PUT", "/admin/v2/tenants/other", {"adminRoles": ["them"], "allowedClusters": ["standalone"]})
+    await done(acme, "PUT", "/admin/v2/namespaces/other/space")
+    await done(acme, "PUT", "/api/v1/topics/other/space/secret", {})
+    await grant(acme, "tenants/acme", "app", "list-topics", "watch")
+    await grant(acme, "tenants/other", "app", "watch")
+    query = "namespace=acme/*&namespace=other/*"
+    async with listening(acme) as port, opened(port, query, authorization=bearer("app")) as stream:
+        first = await stream.frames(5)
+        assert {frame.name.split("/")[2] for frame in first[:4]} == {"acme"}
+        assert first[4].kind == "BOOKMARK"
+        await done(acme, "PUT", "/api/v1/topics/other/space/more", {})
+        await done(acme, "PUT", "/api/v1/topics/acme/pay/more", {})
+        assert (await stream.frame()).name == "persistent://acme/pay/more"
