@@ -183,6 +183,7 @@ def test_what_takes_effect_is_shown_with_where_it_comes_from(run: Run) -> None:
     assert ["maxProducerPerTopic", "global", "nothing", "3"] in lines
     assert ["retentionPolicies", "topic", "kafka", "retentionTimeInMinutes=10080,retentionSizeInMB=-1"] in lines
     assert ["messageTTLInSeconds", "broker", "nothing", "0"] in lines
+    assert {line[0] for line in lines[1:3]} == {"maxProducerPerTopic", "retentionPolicies"}
     chain = json.loads(run("topics", "effective", "orders", "-o", "json").out)["policies"]["maxProducerPerTopic"][
         "chain"
     ]

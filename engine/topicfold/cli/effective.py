@@ -9,14 +9,15 @@ from topicfold.cli.arguments import At, Topic
 from topicfold.cli.policy_output import value_line
 from topicfold.cli.session import Session
 
+_NOBODY_SET = ("broker", "–")
 _HEADER = ("POLICY", "ORIGIN", "ENFORCED BY", "VALUE")
 
 
 def effective(session: Session, topic: Topic, at: At = None) -> None:
     """Show which policies take effect on a topic. And from which level; -o json also prints the values of every level.
 
-    A value of the topic comes before one for all clusters, then the namespace's, then the broker's. --at shows the
-    values of topic and namespace at that time; the broker's are always the current ones.
+    A value of the topic comes before one for all clusters, then the namespace's, then the broker's. Listed first are
+    those that topic and namespace set. --at shows their values at that time; the broker's are always the current ones.
 
     \b
     Examples:
@@ -26,6 +27,7 @@ def effective(session: Session, topic: Topic, at: At = None) -> None:
     found = session.client.effective(topic, at=at)
     policies = found["policies"]
     rows = [row for name, policy in policies.items() for row in _rows(name, policy)]
+    rows.sort(key=lambda row: row[1] in _NOBODY_SET)
     session.output.show(found, list(policies), _HEADER, rows, spare=("ENFORCED BY",))
 
 
