@@ -25,6 +25,7 @@ from topicfold.client.kafka_consumer import (
 from topicfold.client.start_over import StartOver
 from topicfold.client.subscription import Partition, Subscription
 from topicfold.errors import BadSetting
+from topicfold.kafka_client import error_in
 
 _log = logging.getLogger(__name__)
 
@@ -94,7 +95,7 @@ class SubscribedConsumer:
             self._tend(there)
         except KafkaException as error:
             # It died; the next poll returns the error that says why.
-            if error.args[0].code() != KafkaError._FATAL:
+            if error_in(error).code() != KafkaError._FATAL:
                 raise
 
     def keeps(self, held: Collection[Partition], there: Mapping[str, str]) -> bool:
