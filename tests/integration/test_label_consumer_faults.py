@@ -16,7 +16,7 @@ from tests.integration.consuming import PROTOCOLS, Place, place_on, read_all, re
 from tests.integration.node import running
 from tests.prerequisites import needed
 from topicfold.client import LabelConsumer
-from topicfold.client.assignment_check import PATIENCE_SECONDS, AssignmentCheck
+from topicfold.client.consuming.assignment_check import PATIENCE_SECONDS, AssignmentCheck
 
 pytestmark = pytest.mark.kafka
 

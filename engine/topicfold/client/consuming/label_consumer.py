@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any, Self
 from topicfold.client.argument_types import taking_what_it_states
 from topicfold.client.client import Client
 from topicfold.client.connecting import DEFAULT_URL
-from topicfold.client.consumer_query import ConsumerQuery
+from topicfold.client.consuming.consumer_query import ConsumerQuery
+from topicfold.client.consuming.following import Following, Frames
+from topicfold.client.consuming.kafka_topics import KafkaTopics, MissingTopics
+from topicfold.client.consuming.passed_on import PassedOn
+from topicfold.client.consuming.subscription import Partition
 from topicfold.client.extras import import_failure
 from topicfold.client.find_answers import Match
 from topicfold.client.find_calls import SelectorForm, Texts
-from topicfold.client.following import Following, Frames
-from topicfold.client.kafka_topics import KafkaTopics, MissingTopics
 from topicfold.client.listed_topics import ListedTopics
 from topicfold.client.live_set import NetChange
-from topicfold.client.passed_on import PassedOn
-from topicfold.client.subscription import Partition
 from topicfold.client.watching import WatchQuery
 from topicfold.errors import BadSetting, InvalidRequest
 
@@ -100,8 +100,8 @@ class LabelConsumer(PassedOn):
             TopicfoldError: the server refuses the query, is away, or sends nothing for 45 s.
         """
         try:
-            from topicfold.client.kafka_consumer import KafkaLook
-            from topicfold.client.subscribed_consumer import SubscribedConsumer
+            from topicfold.client.consuming.kafka_consumer import KafkaLook
+            from topicfold.client.consuming.subscribed_consumer import SubscribedConsumer
         except ImportError as error:
             raise import_failure(error, "consuming by label", "kafka") from error
         if not inspect.isbuiltin(_thread.start_new_thread):
