@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any
 
+from tests.builders import retention
 from topicfold.model.desired import replace_members
 from topicfold.model.events import Verdict
 from topicfold.model.policy.changes import (
@@ -25,11 +26,6 @@ from topicfold.model.updates import Refuse
 
 MIB = 1024 * 1024
 TTL = "messageTTLInSeconds"
-
-
-def retention(minutes: int, size: int) -> dict[str, int]:
-    """Return a retention."""
-    return {"retentionTimeInMinutes": minutes, "retentionSizeInMB": size}
 
 
 def quota(size: int = -1, seconds: int = 0) -> dict[str, Any]:
