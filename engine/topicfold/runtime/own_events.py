@@ -19,10 +19,6 @@ class OwnEvents:
         self._awaited: dict[bytes, None] = {}
         self._records: OrderedDict[bytes, Record] = OrderedDict()
 
-    def __len__(self) -> int:
-        """Return how many ids or records are kept, whichever are more."""
-        return max(len(self._awaited), len(self._records))
-
     def add(self, event_id: bytes, group: Group) -> None:
         """Take an event that was appended with `group`, and the record after it unless that is long."""
         self._awaited[event_id] = None

@@ -14,7 +14,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import Forbidden, InvalidPolicy, PolicyUnmet
-from topicfold.model.policy.changes import QUOTAS, RETENTION, Change, change_topic, holding, remove_value, set_value
+from topicfold.model.policy.changes import (
+    QUOTAS,
+    RETENTION,
+    Change,
+    change_topic,
+    holding,
+    remove_entry,
+    remove_value,
+    set_value,
+)
 from topicfold.model.policy.description import Empty, Policy, Source
 from topicfold.model.policy.resolve import Policies, applied
 from topicfold.model.policy.shapes import QUOTA_TYPES
@@ -118,7 +127,9 @@ class TopicPolicy:
         return set_value(self.policy.name, value)
 
     def removal(self, entry: str) -> Change:
-        """Return the change that removes the policy."""
+        """Return the change that removes the policy, or one entry of it."""
+        if entry:
+            return remove_entry(self.policy.name, entry)
         left = self.policy.topic.left
         return remove_value(self.policy.name) if left is None else set_value(self.policy.name, left)
 
