@@ -104,12 +104,7 @@ class LabelConsumer(PassedOn):
             from topicfold.client.consuming.subscribed_consumer import SubscribedConsumer
         except ImportError as error:
             raise import_failure(error, "consuming by label", "kafka") from error
-        if not inspect.isbuiltin(_thread.start_new_thread):
-            raise BadSetting(
-                "LabelConsumer needs threads, but they have been replaced by others, which do not run while "
-                "Kafka's client waits",
-                hint="Consume in a process that gevent has not patched.",
-            )
+        _require_threads()
         if client is not None and url is not None:
             raise InvalidRequest("both a client and a URL are given", hint="Give one of them.")
         callbacks = {"on_assign": on_assign, "on_revoke": on_revoke, "on_lost": on_lost}
@@ -346,6 +341,20 @@ class LabelConsumer(PassedOn):
         topics = self._following.topics.values()
         self._nameless = frozenset(each.name for each in topics if each.kafka_topic is None)
         self._kafka_topics.want({each.kafka_topic for each in topics if each.kafka_topic is not None})
+
+
+def _require_threads() -> None:
+    """Check that threads run while Kafka's client waits.
+
+    Raises:
+        BadSetting: gevent has replaced Python's, and these do not.
+    """
+    if not inspect.isbuiltin(_thread.start_new_thread):
+        raise BadSetting(
+            "LabelConsumer needs threads, but they have been replaced by others, which do not run while "
+            "Kafka's client waits",
+            hint="Consume in a process that gevent has not patched.",
+        )
 
 
 def _end_aside(following: Following, kafka_topics: KafkaTopics) -> None:
