@@ -14,16 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import Forbidden, InvalidPolicy, PolicyUnmet
-from topicfold.model.policy.changes import (
-    QUOTAS,
-    RETENTION,
-    Change,
-    change_topic,
-    holding,
-    remove_entry,
-    remove_value,
-    set_value,
-)
+from topicfold.model.policy.changes import QUOTAS, RETENTION, Change, change_topic, holding, remove_value, set_value
 from topicfold.model.policy.description import Empty, Policy, Source
 from topicfold.model.policy.resolve import Policies, applied
 from topicfold.model.policy.shapes import QUOTA_TYPES
@@ -128,10 +119,8 @@ class TopicPolicy:
 
     def removal(self, entry: str) -> Change:
         """Return the change that removes the policy, or one entry of it."""
-        if entry:
-            return remove_entry(self.policy.name, entry)
         left = self.policy.topic.left
-        return remove_value(self.policy.name) if left is None else set_value(self.policy.name, left)
+        return remove_value(self.policy.name, entry) if left is None else set_value(self.policy.name, left)
 
     def _checked(self, stated: Any, entry: str) -> Value:
         if stated is None and self.policy.topic.empty is Empty.UNMET:
