@@ -88,3 +88,8 @@ def folded(*events: Event | None) -> PartitionState:
     state = empty_state()
     fold(state, events)
     return state
+
+
+def retention(minutes: int, size: int) -> dict[str, int]:
+    """Return the JSON of a retention."""
+    return {"retentionTimeInMinutes": minutes, "retentionSizeInMB": size}

@@ -12,15 +12,9 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+from tests.terminal import Terminal
 from topicfold.log.port import CLIENT_LOGGER
 from topicfold.log_lines import Seldom, configure_logging
-
-
-class Terminal(io.StringIO):
-    """Text that says it is shown to somebody."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 class Full(io.StringIO):

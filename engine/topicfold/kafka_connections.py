@@ -7,7 +7,7 @@ from typing import Protocol
 
 from confluent_kafka import KafkaError
 
-_EMPTY_WORDS = frozenset(
+NOT_CONNECTED = frozenset(
     {
         KafkaError._TIMED_OUT,
         KafkaError._MSG_TIMED_OUT,
@@ -15,6 +15,7 @@ _EMPTY_WORDS = frozenset(
         KafkaError._ALL_BROKERS_DOWN,
     }
 )
+"""What a client says where it has no connection, or none yet: on a busy machine the first attempt may fail."""
 _CIRCUMSTANCES = re.compile(r" \(after [^()]* in state [^()]*\)$")
 
 
@@ -61,6 +62,6 @@ class KafkaConnections:
     def cause_of(self, error: KafkaError) -> KafkaError:
         """Return what was noted last, where `error` only says that nothing came; else `error` itself."""
         cause = self._trouble or self._throttled
-        if cause is None or error.code() not in _EMPTY_WORDS:
+        if cause is None or error.code() not in NOT_CONNECTED:
             return error
         return KafkaError(cause.code(), _CIRCUMSTANCES.sub("", cause.str()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from confluent_kafka.admin._resource import ResourceType
 
 from tests.brokers.process import KafkaProcess
 from tests.ports import free_ports
+from tests.prerequisites import CHECKOUT
 
 _PASSWORD = "ann-s-password"
 _GUARDED = """
@@ -77,3 +79,10 @@ def _permission(topic: str, operation: AclOperation) -> tuple[object, ...]:
     """Return what Kafka's client takes for `ann` being allowed `operation` on a topic."""
     literal = ResourcePatternType.LITERAL
     return ResourceType.TOPIC, topic, literal, "User:ann", "*", operation, AclPermissionType.ALLOW
+
+
+def documented(whose: str, column: int) -> list[AclOperation]:
+    """Return the rights in a row and column of the table on deploying, up to a colon or semicolon in it."""
+    (row,) = re.findall(rf"^\| {re.escape(whose)} \|.*$", (CHECKOUT / "deploy/README.md").read_text(), re.MULTILINE)
+    words = re.findall(r"[A-Z]\w+", re.split("[:;]", row.split("|")[column])[0])
+    return [AclOperation[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).upper()] for word in words]

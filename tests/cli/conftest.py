@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import subprocess
@@ -83,13 +82,6 @@ class Running:
 
 
 Start = Callable[..., Running]
-
-
-class Terminal(io.StringIO):
-    """Somebody who types an answer."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run, Terminal
+from tests.cli.conftest import Run
+from tests.terminal import Terminal
 from topicfold.client import Client, Topic
 
 ORDERS = "persistent://public/default/orders"

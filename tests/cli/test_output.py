@@ -13,17 +13,13 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Run
+from tests.terminal import Terminal
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.main import main
 from topicfold.cli.output import Output, data_of, is_colored_on, to_json, to_yaml
 from topicfold.client import Client
 from topicfold.client.desired_files import read_files, write_entries
 from topicfold.wire.resources import TopicItem
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.conftest import Run, Terminal
+from tests.cli.conftest import Run
+from tests.terminal import Terminal
 from topicfold.cli.steps import summed_up
 from topicfold.client import Client, ServerUnreachable
 from topicfold.client.answers import Topic

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run, Terminal
+from tests.cli.conftest import Run
+from tests.terminal import Terminal
 from topicfold.cli.progress import bar
 
 

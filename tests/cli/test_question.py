@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import Run, Terminal
+from tests.cli.conftest import Run
+from tests.terminal import Terminal
 from topicfold.client import Client
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.client.served import serving
+from tests.snapshot.loaded import snapshot_of, topics
 from tests.snapshot.making import compacted
-from tests.snapshot.test_loading import snapshot_of, topics
 from topicfold.client import Client
 from topicfold.client.answers import Readiness
 from topicfold.log.memory import MemoryLog, MemoryStore

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tests.terminal import Terminal
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.output import Output
 from topicfold.cli.tables import table_lines
 
 HEADER = ("TOPIC", "N", "LABELS")
 TIME = "2026-11-25T13:26:03.877Z"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 Shown = Callable[..., list[str]]

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run, Terminal
+from tests.cli.conftest import Run
+from tests.terminal import Terminal
 from topicfold.errors import SnapshotDamaged, TrimRefused
 
 SPAN = SimpleNamespace(partition=0, start=2, floor=12, end=40, records=10)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from topicfold.client.frames import Added, Bookmark, Frame
 from topicfold.wire.confirmation import query_text
 
 CONFIRMED = query_text(["public/default"])
@@ -125,3 +126,18 @@ def scripted(*scripts: Script) -> Iterator[ScriptedServer]:
         yield server
     finally:
         server.end()
+
+
+def names(frames: Sequence[Frame]) -> list[str]:
+    """Return what frames tell, one short word each."""
+    return [_word(frame) for frame in frames]
+
+
+def _word(frame: Frame) -> str:
+    match frame:
+        case Added(topic=each):
+            return each.name.rpartition("/")[2]
+        case Bookmark(is_initial=is_initial):
+            return "complete" if is_initial else "bookmark"
+        case _:
+            return type(frame).__name__.lower()

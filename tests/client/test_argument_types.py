@@ -17,9 +17,12 @@ def nobody(request: httpx2.Request) -> httpx2.Response:
     raise AssertionError(f"{request.url} was asked")
 
 
-@pytest.mark.parametrize(
+of_both_clients = pytest.mark.parametrize(
     "client", [Client(transport=httpx2.MockTransport(nobody)), AsyncClient()], ids=["Client", "AsyncClient"]
 )
+
+
+@of_both_clients
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
@@ -64,9 +67,7 @@ def test_so_is_one_that_a_client_or_a_consumer_is_made_with(given: Any, said: st
         LabelConsumer({"bootstrap.servers": "h:9"}, regex=5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "client", [Client(transport=httpx2.MockTransport(nobody)), AsyncClient()], ids=["Client", "AsyncClient"]
-)
+@of_both_clients
 @pytest.mark.parametrize(
     ("ask", "said"),
     [

@@ -10,8 +10,8 @@ from itertools import islice
 import httpx2
 import pytest
 
+from tests.client.scripted import names
 from tests.client.served import serving
-from tests.client.test_watching import names
 from topicfold.client import AsyncClient, Bookmark, Client, Deleted, Modified, Watch
 from topicfold.runtime.revision import Revision
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.client.scripted import CONFIRMED, added, line, topic
+from tests.client.scripted import CONFIRMED, added, line, names, topic
 from topicfold.client.call import Answer, Query
 from topicfold.client.conversation import Pause, RetryRule
 from topicfold.client.errors import QueryUnconfirmed, ServerUnreachable, UnexpectedAnswer
 from topicfold.client.find_calls import Asked
-from topicfold.client.frames import Added, Bookmark, Frame, Modified, Reset
+from topicfold.client.frames import Frame, Modified, Reset
 from topicfold.client.silence import HUNG_UP, NoAnswer, Server
 from topicfold.client.watching import Event, Interrupted, Open, Read, Watching, WatchQuery
 from topicfold.errors import Forbidden, Overloaded, Resync, TopicfoldError, Unauthenticated
@@ -68,21 +68,6 @@ class Play:
     @property
     def since(self) -> list[str | None]:
         return [dict(query).get("since") for query in self.asked]
-
-
-def names(frames: Sequence[Frame]) -> list[str]:
-    """Return what frames tell, one short word each."""
-    return [_word(frame) for frame in frames]
-
-
-def _word(frame: Frame) -> str:
-    match frame:
-        case Added(topic=each):
-            return each.name.rpartition("/")[2]
-        case Bookmark(is_initial=is_initial):
-            return "complete" if is_initial else "bookmark"
-        case _:
-            return type(frame).__name__.lower()
 
 
 def problem(status: int, code: str, **headers: str) -> Answer:

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.brokers.joining import JoiningProcess
-from topicfold.client.kafka_consumer import KafkaLook
+from topicfold.client.consuming.kafka_consumer import KafkaLook
 from topicfold.cluster.kafka import KafkaCluster
 from topicfold.errors import ClusterUnavailable, LogUnavailable
 from topicfold.log.kafka_settings import client_settings

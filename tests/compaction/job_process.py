@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.compaction.folding import Placed, placed, run_here
-from tests.state.histories import PARTITION, PARTITIONS, WHATS, Step, log_of
+from tests.state.histories import PARTITION, PARTITIONS, random_log
 from topicfold.compaction import batch, compactor, outputs, publishing
 from topicfold.compaction.compactor import Compactor
 from topicfold.log.port import LogIdentity
@@ -41,13 +41,7 @@ STAGES = {
 
 def the_log(seed: int = 4) -> list[Placed]:
     """Return a log with everything in it."""
-    chance = random.Random(seed)
-    plan = [
-        Step(chance.choice(WHATS), chance.choice([0, 0, 0, 3, 3, 1, 4]), chance.choice([0] * 9 + [1, 2, 3]),
-             chance.choice([0] * 9 + [1, 2]), chance.randrange(8))
-        for _ in range(LENGTH - 1)
-    ]  # fmt: skip
-    return placed(PARTITION, log_of(plan))
+    return placed(PARTITION, random_log(seed, LENGTH))
 
 
 def batches(cuts: int) -> list[list[Placed]]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Sequence
 
 from tests.builders import empty_state
-from tests.state.histories import PARTITIONS, WHATS, Step, log_of
+from tests.state.histories import PARTITIONS, random_log
 from topicfold.log.codec import decode_event, encode_event
 from topicfold.log.identity import establish_identity
 from topicfold.log.port import Log
@@ -19,14 +18,8 @@ PARTITION = 1
 
 
 def random_values(seed: int, length: int) -> list[bytes]:
-    """Return the records of one partition: events of all kinds, garbage, contended, deleted, made again."""
-    chance = random.Random(seed)
-    plan = [
-        Step(chance.choice(WHATS), chance.choice([0, 0, 0, 3, 3, 1, 4]), chance.choice([0] * 9 + [1, 2, 3]),
-             chance.choice([0] * 9 + [1, 2]), chance.randrange(8))
-        for _ in range(length - 1)
-    ]  # fmt: skip
-    return [b"garbage" if event is None else encode_event(event) for event in log_of(plan)]
+    """Return the records of one partition."""
+    return [b"garbage" if event is None else encode_event(event) for event in random_log(seed, length)]
 
 
 def settings_of(**where: object) -> Settings:

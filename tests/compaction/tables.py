@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
 
-from tests.compaction.folding import Placed, run_here
+from tests.compaction.folding import Placed, index_of, run_here
 from tests.compaction.job_process import IDENTITY, batches
 from topicfold.compaction.compactor import Compactor
+from topicfold.snapshot.commits import read_commit, sequences
+from topicfold.state.fold import PartitionState
 
 
 def rows(root: Path, table: str) -> list[dict[str, Any]]:
@@ -47,3 +49,13 @@ def three_commits(root: Path) -> list[list[Placed]]:
         job.take(run_here(each), slices=2)
     job.close()
     return others
+
+
+def require_equal(root: Path, states: Sequence[PartitionState]) -> None:
+    """Require that the newest commit is the engine's state, and the tables say so to everybody."""
+    commit = read_commit(root, sequences(root)[0])
+    assert commit.digests == tuple(state.digest().hex() for state in states)
+    assert commit.to == tuple(state.position for state in states)
+    index = sum((index_of(state) for state in states), start=index_of(states[0]) - index_of(states[0]))
+    found = {(r["namespace"], r["key"], r["value"], topic) for r in rows(root, "label_index") for topic in r["topics"]}
+    assert found == set(index)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -11,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.builders import TOPIC, an_id, empty_state, namespace_delete, namespace_put, topic_delete, topic_put
 from tests.compaction.folding import Tables, index_of, placed, run_here
+from tests.snapshot.loaded import cuts, folded, seeds, snapshot_of
 from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
 from topicfold.compaction import batch, records, rings
 from topicfold.compaction.batch import fold_batch
@@ -25,11 +24,8 @@ from topicfold.log.payload import decode_indexed
 from topicfold.model.events import GENESIS, REQUIRE_EMPTY, AggregateKind, Kind
 from topicfold.model.names import topic_of_key
 from topicfold.state.change import Outcome
-from topicfold.state.fold import PartitionState
 
 many = settings(max_examples=40)
-cuts = st.lists(st.integers(0, 60), max_size=6)
-seeds = st.integers(0, 1_000_000)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -44,33 +40,13 @@ def _small() -> Iterator[None]:
         yield
 
 
-def in_batches(log: Log, cut: Sequence[int], seed: int, root: Path) -> Tables:
-    """Return the tables after `log`, cut at these places; whether `topics` is rewritten is left to chance."""
-    chance = random.Random(seed)
-    tables = Tables(root, PARTITIONS)
-    places = sorted({0, *(each for each in cut if each < len(log)), len(log)})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "_must_rewrite", lambda commit: commit is None or chance.random() < 0.3)
-        for start, end in pairwise(places):
-            tables.take(placed(PARTITION, log[start:end], start), slices=chance.choice((1, 2, 3)))
-    return tables
-
-
-def replayed(log: Log) -> PartitionState:
-    """Return the engine's state after `log`."""
-    state = empty_state(PARTITION, PARTITIONS, client_ring=4, server_ring=3)
-    for each in log:
-        state.apply(state.position, each)
-    return state
-
-
 @given(logs, cuts, seeds)
 @many
 def test_digests_are_those_of_the_engine(log: Log, cut: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
-        commit = in_batches(log, cut, seed, Path(root)).commit
+        commit = snapshot_of(log, Path(root), cut, seed).commit
     empty = empty_state(0, PARTITIONS, client_ring=4, server_ring=3)
-    assert commit.digests == (empty.digest().hex(), replayed(log).digest().hex())
+    assert commit.digests == (empty.digest().hex(), folded(log).digest().hex())
     assert commit.to == (0, len(log))
 
 
@@ -78,8 +54,8 @@ def test_digests_are_those_of_the_engine(log: Log, cut: list[int], seed: int) ->
 @many
 def test_records_are_byte_for_byte_those_of_the_engine(log: Log, cut: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
-        rows = in_batches(log, cut, seed, Path(root)).topics()
-    state = replayed(log)
+        rows = snapshot_of(log, Path(root), cut, seed).topics()
+    state = folded(log)
     expected = {
         topic_of_key(namespace, key): table.get(key) for namespace, table in state.topics.items() for key in table.keys
     }
@@ -96,15 +72,15 @@ def test_records_are_byte_for_byte_those_of_the_engine(log: Log, cut: list[int],
 @many
 def test_the_label_index_is_that_of_the_engine_and_the_sum_of_all_diffs(log: Log, cut: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
-        tables = in_batches(log, cut, seed, Path(root))
-        assert tables.index() == tables.summed() == index_of(replayed(log))
+        tables = snapshot_of(log, Path(root), cut, seed)
+        assert tables.index() == tables.summed() == index_of(folded(log))
 
 
 @given(logs, cuts, seeds)
 @many
 def test_history_has_each_accepted_event_with_the_labels_around_it(log: Log, cut: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
-        found = in_batches(log, cut, seed, Path(root)).history()
+        found = snapshot_of(log, Path(root), cut, seed).history()
     state, expected = empty_state(PARTITION, PARTITIONS), []
     for each in log:
         change = state.apply(state.position, each)
@@ -145,7 +121,7 @@ def test_however_many_deletes_require_an_empty_namespace_a_batch_is_folded_twice
     found = fold_batch(tmp_path, tables.identity, tables.base, 2, run)
     assert found is not None
     assert len(plans) == 2
-    assert found.commit.digests[PARTITION] == replayed(log).digest().hex()
+    assert found.commit.digests[PARTITION] == folded(log).digest().hex()
 
 
 def test_topics_are_gone_with_their_namespace_until_they_come_again(
@@ -162,7 +138,7 @@ def test_topics_are_gone_with_their_namespace_until_they_come_again(
     for start, end in pairwise([0, 2, 3, 5]):
         tables.take(placed(PARTITION, log[start:end], start))
         found.append(([*tables.topics()], tables.commit.counts["records"]))
-        assert tables.commit.digests[PARTITION] == replayed(log[:end]).digest().hex()
+        assert tables.commit.digests[PARTITION] == folded(log[:end]).digest().hex()
     assert found == [([topic], 1), ([], 0), ([topic], 1)]
 
 
@@ -190,7 +166,7 @@ def test_each_life_of_a_namespace_takes_the_labels_of_its_own_topics_with_it(tmp
         (5, "a", "pay", "added"), (6, "a", "pay", "removed"), (8, "a", "ship", "added"),
     }  # fmt: skip
     assert len(tables.diffs()) == 7
-    assert tables.commit.digests[PARTITION] == replayed(log).digest().hex()
+    assert tables.commit.digests[PARTITION] == folded(log).digest().hex()
 
 
 def test_what_lies_in_another_partition_or_behind_an_unknown_level_or_has_no_id_counts_for_nothing(
@@ -208,7 +184,7 @@ def test_what_lies_in_another_partition_or_behind_an_unknown_level_or_has_no_id_
     assert found.stops == {PARTITION: 3}
     assert tables.commit.to == (3, 3)
     empty = empty_state(1 - PARTITION, PARTITIONS)
-    assert tables.commit.digests == (empty.digest().hex(), replayed(log).digest().hex())
+    assert tables.commit.digests == (empty.digest().hex(), folded(log).digest().hex())
     assert [row["event_id"] for row in tables.history()] == [an_id(1), an_id(2)]
 
 
@@ -224,8 +200,8 @@ def test_a_namespace_that_begins_again_under_the_same_id_has_none_of_its_former_
         namespace_put(1, an_id(3), name=name),
         namespace_delete(4, an_id(1), name=name, flags=REQUIRE_EMPTY),
     ]
-    commit = in_batches(log, cut, 0, tmp_path).commit
-    assert commit.digests[PARTITION] == replayed(log).digest().hex()
+    commit = snapshot_of(log, tmp_path, cut, 0).commit
+    assert commit.digests[PARTITION] == folded(log).digest().hex()
     assert commit.counts["records"] == 0
 
 
@@ -233,7 +209,7 @@ def test_a_namespace_that_begins_again_under_the_same_id_has_none_of_its_former_
 @settings(max_examples=20)
 def test_what_is_read_back_from_the_tables_is_what_the_job_had_in_hand(log: Log, cut: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
-        tables = in_batches(log, cut, seed, Path(root))
+        tables = snapshot_of(log, Path(root), cut, seed)
         again = folded_at(tables.root, tables.commit)
     for here, there in zip(tables.base.folded, again, strict=True):
         assert (here.position, here.level, here.tenants, here.namespaces, here.sums) == (
@@ -249,7 +225,7 @@ def test_what_is_read_back_from_the_tables_is_what_the_job_had_in_hand(log: Log,
 @settings(max_examples=20)
 def test_a_batch_again_changes_nothing(log: Log, cut: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
-        tables = in_batches(log, cut, seed, Path(root))
+        tables = snapshot_of(log, Path(root), cut, seed)
         before = tables.commit
         assert tables.take(placed(PARTITION, log)) is None
         assert tables.commit is before
@@ -280,6 +256,6 @@ def test_a_namespace_that_was_not_empty_at_one_delete_may_be_at_the_next(tmp_pat
     tables = Tables(tmp_path, PARTITIONS)
     for start, end in pairwise(cuts):
         tables.take(placed(PARTITION, log[start:end], start))
-        assert tables.commit.digests[PARTITION] == replayed(log[:end]).digest().hex()
+        assert tables.commit.digests[PARTITION] == folded(log[:end]).digest().hex()
     deletes = [row for row in tables.history() if row["deletes"] and row["kind"] == "namespace"]
     assert [(row["offset"], row["refused"]) for row in deletes] == [(2, True), (4, False)]

@@ -7,7 +7,6 @@ import contextlib
 import shutil
 import traceback
 import uuid
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,9 +20,8 @@ from pyspark.sql import SparkSession
 
 from tests.builders import namespace_put
 from tests.client.waiting import eventually
-from tests.compaction.folding import index_of
 from tests.compaction.logs import PARTITION, append, random_values, replayed, settings_of
-from tests.compaction.tables import rows
+from tests.compaction.tables import require_equal
 from tests.snapshot.making import compacted_further
 from topicfold.compaction import job as jobs
 from topicfold.compaction import log_facts
@@ -41,7 +39,6 @@ from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import Kind
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import read_commit, sequences
-from topicfold.state.fold import PartitionState
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 ROWS = 25
@@ -55,16 +52,6 @@ def job(
     options = CompactOptions(root, once=True, batch_rows=batch_rows, slices=2, checkpoint=checkpoint, spark=spark)
     compact(log, options, Listener(lambda each, facts: done.append(each)))
     return done
-
-
-def require_equal(root: Path, states: Sequence[PartitionState]) -> None:
-    """Require that the newest commit is the engine's state, and the tables say so to everybody."""
-    commit = read_commit(root, sequences(root)[0])
-    assert commit.digests == tuple(state.digest().hex() for state in states)
-    assert commit.to == tuple(state.position for state in states)
-    index = sum((index_of(state) for state in states), start=index_of(states[0]) - index_of(states[0]))
-    found = {(r["namespace"], r["key"], r["value"], topic) for r in rows(root, "label_index") for topic in r["topics"]}
-    assert found == set(index)
 
 
 def test_a_log_in_ten_batches_comes_to_what_the_engine_folds(

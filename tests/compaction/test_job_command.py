@@ -19,7 +19,7 @@ import pytest
 from tests.client.waiting import eventually
 from tests.compaction.conftest import spark_settings
 from tests.compaction.logs import append, random_values, replayed, settings_of
-from tests.compaction.test_job import require_equal
+from tests.compaction.tables import require_equal
 from tests.prerequisites import CHECKOUT
 from topicfold.settings import Settings
 from topicfold.snapshot.claims import CLAIMS, Claims

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
+from tests.memory_cluster import MemoryCluster
 from tests.ports import free_ports
 from topicfold.cluster.kafka import KafkaCluster
-from topicfold.cluster.memory import MemoryCluster
 from topicfold.cluster.port import Cluster, Configuration
 from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, TopicfoldError, TopicNotFound
 

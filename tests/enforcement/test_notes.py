@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tests.enforcement.conftest import ORDERS, Site, following
-from topicfold.cluster.memory import MemoryCluster
+from tests.memory_cluster import MemoryCluster
 from topicfold.cluster.port import Configuration
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement import notes

@@ -12,8 +12,8 @@ import pytest
 
 from tests.compaction.folding import index_of
 from tests.compaction.logs import PARTITION, append, random_values, settings_of
+from tests.snapshot.loaded import rows_of
 from tests.snapshot.making import compacted
-from tests.snapshot.test_loading import rows_of
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.settings import Settings
 from topicfold.starting import open_log

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +10,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AclOperation
 
-from tests.brokers.guarded import GuardedKafka
+from tests.brokers.guarded import GuardedKafka, documented
 from tests.integration.node import running
 from tests.integration.test_enforce import Kafka, Site, site_on
-from tests.prerequisites import CHECKOUT
 
 pytestmark = pytest.mark.kafka
-DEPLOYING = (CHECKOUT / "deploy" / "README.md").read_text()
 
 
 @pytest.fixture
@@ -68,13 +65,6 @@ def test_a_wrong_password_is_one_clear_error(site: Site, guarded: GuardedKafka) 
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
     assert "security settings" in done.stderr
-
-
-def documented(whose: str, column: int) -> list[AclOperation]:
-    """Return the rights in a row and column of the table on deploying, up to a colon or semicolon in it."""
-    (row,) = re.findall(rf"^\| {re.escape(whose)} \|.*$", DEPLOYING, re.MULTILINE)
-    words = re.findall(r"[A-Z]\w+", re.split("[:;]", row.split("|")[column])[0])
-    return [AclOperation[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).upper()] for word in words]
 
 
 def test_documented_rights_suffice_to_take_away_what_a_default_had_told_kafka_and_write_is_named_where_it_lacks(

@@ -17,7 +17,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from tests.client.waiting import eventually
 from tests.integration.consuming import PROTOCOLS, Place, place_on, read_all, read_for, read_until
 from tests.integration.node import Node, running
-from topicfold.client import LabelConsumer, NetChange, subscribed_consumer
+from topicfold.client import LabelConsumer, NetChange
+from topicfold.client.consuming import subscribed_consumer
 
 pytestmark = pytest.mark.kafka
 

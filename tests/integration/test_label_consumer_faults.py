@@ -16,7 +16,7 @@ from tests.integration.consuming import PROTOCOLS, Place, place_on, read_all, re
 from tests.integration.node import running
 from tests.prerequisites import needed
 from topicfold.client import LabelConsumer
-from topicfold.client.assignment_check import PATIENCE_SECONDS, AssignmentCheck
+from topicfold.client.consuming.assignment_check import PATIENCE_SECONDS, AssignmentCheck
 
 pytestmark = pytest.mark.kafka
 
@@ -66,15 +66,22 @@ def test_while_the_server_is_away_what_was_subscribed_to_is_read_on(kafka_bootst
         assert set(consumer.matched_topics()) == {place.full("orders"), place.full("refunds")}
 
 
+@contextmanager
+def consuming(bootstrap: str, directory: Path, **conf: Any) -> Iterator[tuple[Place, LabelConsumer]]:
+    """Give a place with a node of its own, and a consumer there of what is `team=pay`."""
+    with (
+        running(["--log", str(directory / "log.db")], directory) as (node,),
+        place_on(node.url, bootstrap) as place,
+        LabelConsumer(place.topics.conf(**conf), "team=pay", client=place.client) as consumer,
+    ):
+        yield place, consumer
+
+
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_record_is_read_though_the_broker_is_killed_in_between(
     own_broker: KafkaProcess, tmp_path: Path, name: str
 ) -> None:
-    with (
-        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
-        place_on(node.url, own_broker.bootstrap) as place,
-        LabelConsumer(place.topics.conf(**PROTOCOLS[name]), "team=pay", client=place.client) as consumer,
-    ):
+    with consuming(own_broker.bootstrap, tmp_path, **PROTOCOLS[name]) as (place, consumer):
         read_all(consumer, place.make("orders", 5, team="pay"))
         own_broker.kill()
         place.client.create_topic(place.full("refunds"), labels={"team": "pay"})
@@ -89,11 +96,7 @@ def test_every_record_is_read_though_the_broker_is_killed_in_between(
 def test_a_topic_made_anew_is_read_though_its_leaders_epochs_begin_anew_too(
     own_broker: KafkaProcess, tmp_path: Path, name: str
 ) -> None:
-    with (
-        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
-        place_on(node.url, own_broker.bootstrap) as place,
-        LabelConsumer(place.topics.conf(**PROTOCOLS[name]), "team=pay", client=place.client) as consumer,
-    ):
+    with consuming(own_broker.bootstrap, tmp_path, **PROTOCOLS[name]) as (place, consumer):
         read_all(consumer, place.make("orders", 5, team="pay"))
         own_broker.stop()
         own_broker.restart()
@@ -104,23 +107,12 @@ def test_a_topic_made_anew_is_read_though_its_leaders_epochs_begin_anew_too(
         assert set(read_all(consumer, anew)) >= set(anew)
 
 
-@contextmanager
-def uncommitted(name: str, bootstrap: str, directory: Path) -> Iterator[tuple[Place, LabelConsumer]]:
-    """Give a place, and a consumer there by one of `PROTOCOLS` that commits nothing."""
-    conf = {**PROTOCOLS[name], "enable.auto.commit": False}
-    with (
-        running(["--log", str(directory / "log.db")], directory) as (node,),
-        place_on(node.url, bootstrap) as place,
-        LabelConsumer(place.topics.conf(**conf), "team=pay", client=place.client) as consumer,
-    ):
-        yield place, consumer
-
-
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_other_topics_are_read_on_where_they_were_though_one_is_made_anew_and_nothing_was_committed(
     kafka_bootstrap: str, tmp_path: Path, name: str
 ) -> None:
-    with uncommitted(name, kafka_bootstrap, tmp_path) as (place, consumer):
+    conf = {**PROTOCOLS[name], "enable.auto.commit": False}
+    with consuming(kafka_bootstrap, tmp_path, **conf) as (place, consumer):
         read_all(consumer, place.make("orders", 5, team="pay") + place.make("refunds", 5, team="pay"))
         place.topics.delete(place.kafka("orders"))
         place.topics.make(place.kafka("orders"))
@@ -132,7 +124,8 @@ def test_other_topics_are_read_on_where_they_were_though_one_is_made_anew_and_no
 def test_what_nothing_was_committed_of_is_read_on_where_it_was_though_kafkas_client_got_stuck(
     kafka_bootstrap: str, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with uncommitted(name, kafka_bootstrap, tmp_path) as (place, consumer):
+    conf = {**PROTOCOLS[name], "enable.auto.commit": False}
+    with consuming(kafka_bootstrap, tmp_path, **conf) as (place, consumer):
         read_all(consumer, place.make("orders", 5, team="pay"))
         answers = [True]
         monkeypatch.setattr(AssignmentCheck, "is_stuck", lambda *_: bool(answers and answers.pop()))

@@ -10,10 +10,9 @@ import pytest
 from confluent_kafka.admin import AclOperation
 
 from tests import plain_http
-from tests.brokers.guarded import GuardedKafka
+from tests.brokers.guarded import GuardedKafka, documented
 from tests.client.waiting import eventually
 from tests.integration.node import Node, running
-from tests.integration.test_enforce_rights import documented
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 TOPICS = "/admin/v2/persistent/public/default"

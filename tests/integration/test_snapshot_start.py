@@ -12,29 +12,11 @@ import pytest
 from tests import plain_http
 from tests.integration.command import topicfold
 from tests.integration.node import Node, agree, running
-from tests.snapshot.making import compacted
-from topicfold.settings import Settings
-from topicfold.starting import open_log
+from tests.integration.trims import compact
 
 pytestmark = pytest.mark.usefixtures("untrimmed")
 TOPICS = "/admin/v2/persistent/public/default"
 WATCH = "/api/v1/watch?namespace=public/default&timeoutSeconds=1"
-
-
-def settings_of(options: Sequence[str]) -> Settings:
-    """Return the settings that such options are."""
-    given = dict(zip(options[::2], options[1::2], strict=True))
-    if "--log" in given:
-        return Settings(log_file=Path(given["--log"]))
-    return Settings(kafka_bootstrap=given["--kafka"], kafka_topic=given["--kafka-topic"])
-
-
-async def compact(options: Sequence[str], root: Path) -> None:
-    log = await open_log(settings_of(options))
-    try:
-        await compacted(log, root)
-    finally:
-        await log.close()
 
 
 def create(node: Node, *names: str) -> None:

@@ -22,24 +22,17 @@ from tests.guarantees.watch_history import changes
 from tests.guarantees.watch_log import WatchedLog
 from tests.guarantees.watch_validators import violations
 from tests.integration.command import topicfold
-from tests.integration.logs import entries_in, opened
+from tests.integration.logs import entries_in
 from tests.integration.node import Node, agree, running
 from tests.integration.test_snapshot_start import create, watched
-from tests.integration.test_watch import change
-from tests.integration.trims import trims_beside
-from tests.integration.watching import PARTITIONS, HttpClient
-from tests.snapshot.making import compacted_further
+from tests.integration.trims import compact, trims_beside
+from tests.integration.watching import PARTITIONS, HttpClient, change, followed
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("untrimmed")]
 CLIENTS = 12
 CHANGES = 250
 WINDOW = 100_000
 LABELS = "/admin/v2/persistent/public/default/kept/custom-labels"
-
-
-async def compact(options: Sequence[str], root: Path) -> None:
-    async with opened(options) as log:
-        await compacted_further(log, root)
 
 
 def trim(options: Sequence[str], root: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -212,14 +205,7 @@ async def test_with_a_trim_behind_every_commit_nothing_is_lost_and_no_watcher_no
     options = [*log_options, "--snapshot", str(root)]
     with running(options, tmp_path, 2) as nodes, trims_beside(log_options, root) as trims:
         clients = [HttpClient(replace(any_query(random), roles=None), Random(n)) for n in range(CLIENTS)]
-        following = [asyncio.create_task(client.follow(nodes)) for client in clients]
-        kept = await written(nodes, random)
-        for client in clients:
-            client.is_done = True
-        await asyncio.gather(*following)
-        for client in clients:
-            client.is_done = False
-        await asyncio.gather(*(client.stream(nodes[0].port, 10**6, "&timeoutSeconds=2") for client in clients))
+        kept = await followed(nodes, clients, written(nodes, random))
         assert await asyncio.to_thread(agree, nodes)
         # A node that starts now has the same.
         await asyncio.to_thread(nodes[1].kill)

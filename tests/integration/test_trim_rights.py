@@ -14,7 +14,7 @@ from tests.brokers.guarded import GuardedKafka
 from tests.compaction.logs import append, random_values, settings_of
 from tests.integration.command import topicfold
 from tests.integration.logs import opened
-from tests.integration.test_trim import compact
+from tests.integration.trims import compact
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 BATCH = 20

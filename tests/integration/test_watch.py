@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-import httpx2
 import pytest
 
 from tests import plain_http
@@ -16,38 +15,15 @@ from tests.guarantees.watch_clients import NAMESPACES, any_query
 from tests.guarantees.watch_history import changes
 from tests.guarantees.watch_log import WatchedLog
 from tests.guarantees.watch_validators import violations
-from tests.guarantees.watch_world import TOPICS
 from tests.integration.logs import entries_in
 from tests.integration.node import Node, is_trimmed, running
-from tests.integration.watching import PARTITIONS, HttpClient
+from tests.integration.watching import PARTITIONS, HttpClient, change, followed
 from tests.server.watching import opened
 
 CLIENTS = 50
 CHANGES = 900
 WINDOW = 100_000
 NEEDLESS_RESET = "v7_gone: a RESET inside the window"
-
-
-async def change(client: httpx2.AsyncClient, url: str, random: Random) -> None:
-    """Do something, on few names; whether it is refused, or the node is gone, does not matter."""
-    namespace, topic = random.choice(NAMESPACES), random.choice(TOPICS)
-    path = f"{url}/admin/v2/persistent/{namespace}/{topic}"
-    labels = {"labels": {random.choice("kl"): random.choice("vw37")}}
-    try:
-        match random.choices(range(5), (20, 3, 60, 5, 0.1))[0]:
-            case 0:
-                await client.put(path)
-            case 1:
-                await client.delete(path)
-            case 2:
-                await client.post(f"{path}/custom-labels", json=labels)
-            case 3:
-                await client.delete(f"{path}/custom-labels", params={"keys": "k"})
-            case _:
-                await client.delete(f"{url}/admin/v2/namespaces/{namespace}?force=true")
-                await client.put(f"{url}/admin/v2/namespaces/{namespace}")
-    except httpx2.TransportError:
-        pass
 
 
 async def trouble(nodes: Sequence[Node], random: Random) -> None:
@@ -71,14 +47,7 @@ async def test_fifty_clients_receive_what_is_promised_whatever_happens_to_nodes(
     count = 2 if "--log" in log_options else 3
     with running(log_options, tmp_path, count) as nodes:
         clients = [HttpClient(replace(any_query(random), roles=None), Random(n)) for n in range(CLIENTS)]
-        following = [asyncio.create_task(client.follow(nodes)) for client in clients]
-        await trouble(nodes, random)
-        for client in clients:
-            client.is_done = True
-        await asyncio.gather(*following)
-        for client in clients:
-            client.is_done = False
-        await asyncio.gather(*(client.stream(nodes[0].port, 10**6, "&timeoutSeconds=2") for client in clients))
+        await followed(nodes, clients, trouble(nodes, random))
     log = WatchedLog(await entries_in(log_options), PARTITIONS)
     told = [frame for client in clients for stream in client.history.streams for frame in changes(stream.frames)]
     assert len(told) > CHANGES

@@ -93,3 +93,9 @@ def trimmed(options: Sequence[str], directory: Path) -> Iterator[Sequence[str]]:
     kept.snapshot = kept.snapshot or directory / "trimmed-by"
     with trims_beside(options, kept.snapshot):
         yield [*options, "--snapshot", str(kept.snapshot)]
+
+
+async def compact(options: Sequence[str], root: Path) -> None:
+    """Bring the snapshot at `root` up to the end of the log of these options."""
+    async with opened(options) as log:
+        await compacted_further(log, root)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from random import Random
+from typing import TypeVar
 from urllib.parse import urlencode
 
-from tests.guarantees.watch_clients import EVERYWHERE
+import httpx2
+
+from tests.guarantees.watch_clients import EVERYWHERE, NAMESPACES
 from tests.guarantees.watch_history import Asked, Frame, History, Positions, Stream
+from tests.guarantees.watch_world import TOPICS
 from tests.integration.node import Node
 from tests.server.watching import LINES, Opened, ask
 from topicfold.model.events import partition_of
 
 PARTITIONS = 8
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -96,3 +102,38 @@ async def positions_of(port: int) -> Positions:
     if not body.endswith(b"}"):
         raise ConnectionError("the node went away")
     return {int(number): each["position"] for number, each in json.loads(body)["partitions"].items()}
+
+
+async def followed(nodes: Sequence[Node], clients: Sequence[HttpClient], meanwhile: Awaitable[T]) -> T:
+    """Have `clients` watch nodes as long as `meanwhile` takes, and then the first to the end; return what that did."""
+    following = [asyncio.create_task(client.follow(nodes)) for client in clients]
+    done = await meanwhile
+    for client in clients:
+        client.is_done = True
+    await asyncio.gather(*following)
+    for client in clients:
+        client.is_done = False
+    await asyncio.gather(*(client.stream(nodes[0].port, 10**6, "&timeoutSeconds=2") for client in clients))
+    return done
+
+
+async def change(client: httpx2.AsyncClient, url: str, random: Random) -> None:
+    """Do something, on few names; whether it is refused, or the node is gone, does not matter."""
+    namespace, topic = random.choice(NAMESPACES), random.choice(TOPICS)
+    path = f"{url}/admin/v2/persistent/{namespace}/{topic}"
+    labels = {"labels": {random.choice("kl"): random.choice("vw37")}}
+    try:
+        match random.choices(range(5), (20, 3, 60, 5, 0.1))[0]:
+            case 0:
+                await client.put(path)
+            case 1:
+                await client.delete(path)
+            case 2:
+                await client.post(f"{path}/custom-labels", json=labels)
+            case 3:
+                await client.delete(f"{path}/custom-labels", params={"keys": "k"})
+            case _:
+                await client.delete(f"{url}/admin/v2/namespaces/{namespace}?force=true")
+                await client.put(f"{url}/admin/v2/namespaces/{namespace}")
+    except httpx2.TransportError:
+        pass

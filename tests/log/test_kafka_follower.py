@@ -18,8 +18,6 @@ from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.port import Entry
 
-SETTINGS = {"bootstrap.servers": "kafka:9092"}
-
 
 class Message:
     """A record of partition 0, or an error there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,13 @@ patterns = st.builds(
     st.lists(st.sampled_from(["a", "b", "_b", "*", "é"]), min_size=1, max_size=4),
     st.sampled_from([[], ["**"]]),
 ) | st.just("**")
+
+SMALL_PATTERNS = [
+    "__".join(segments)
+    for length in (1, 2, 3)
+    for segments in product("ab*", repeat=length)
+] + ["__".join([*segments, "**"]) for length in (0, 1, 2) for segments in product("ab*", repeat=length)]  # fmt: skip
+SMALL_NAMES = ["__".join(segments) for length in (1, 2, 3, 4) for segments in product(["a", "b", ""], repeat=length)]
 
 
 def naive_matches(pattern: str, name: str, separator: str = "__") -> bool:

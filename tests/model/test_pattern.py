@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.model.naive_pattern import CASES, EXAMPLES, naive_matches, names, patterns
+from tests.model.naive_pattern import CASES, EXAMPLES, SMALL_NAMES, SMALL_PATTERNS, naive_matches, names, patterns
 from topicfold.errors import InvalidPattern
 from topicfold.model.pattern import parse_pattern
-
-SMALL_PATTERNS = [
-    "__".join(segments)
-    for length in (1, 2, 3)
-    for segments in product("ab*", repeat=length)
-] + ["__".join([*segments, "**"]) for length in (0, 1, 2) for segments in product("ab*", repeat=length)]  # fmt: skip
-SMALL_NAMES = ["__".join(segments) for length in (1, 2, 3, 4) for segments in product(["a", "b", ""], repeat=length)]
 
 
 def refused(text: str | None, separator: str = "__") -> tuple[int | None, str]:

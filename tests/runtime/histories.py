@@ -76,3 +76,9 @@ def trim(store: MemoryStore, before: int) -> None:
     """Have the log no longer give what lies before an offset."""
     entries = store.entries[0]
     entries[:before] = [LogEntry(0, -1, b"")] * before
+
+
+async def labelled(node: Node, *teams: str) -> None:
+    """Give the topic `orders` these labels in turn."""
+    for team in teams:
+        await node.label(team=team)

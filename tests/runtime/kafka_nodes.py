@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from tests.memory_cluster import MemoryCluster
 from tests.runtime.nodes import Node, running
-from topicfold.cluster.memory import MemoryCluster
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, TopicRecord

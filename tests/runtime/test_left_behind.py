@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.runtime.histories import labelled
 from tests.runtime.nodes import ORDERS, Node, held_up, running, turns
-from tests.runtime.test_snapshots import labelled
 from tests.snapshot.making import compacted_further
 from topicfold.errors import LogGap, LogUnavailable, NotReady, OutcomeUnknown
 from topicfold.log.identity import restate_identity

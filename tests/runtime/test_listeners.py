@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.builders import NAMESPACE, TOPIC, topic_put
+from tests.builders import NAMESPACE, TOPIC
+from tests.runtime.histories import append_unreadable
 from tests.runtime.listening import GLOBAL, LOCAL, TTL, Told, telling, ttl
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import NotEmpty, NotReady, TopicNotFound
-from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.policy.changes import change_namespace, set_value
 from topicfold.model.records import NamespaceRecord, TopicRecord
@@ -303,9 +303,7 @@ async def test_a_record_that_cannot_be_read_is_not_told_as_one_without_policies(
     told = Told()
     service.register_listener("orders", told)
     await ttl(service, 60)
-    life = orders.engine.states[0].namespaces[NAMESPACE].incarnation
-    version = orders.engine.states[0].topics[NAMESPACE].get(ORDERS.key).version
-    store.append(0, encode_event(topic_put(7, life, version, payload=b"\xff")))
+    append_unreadable(orders, store)
     await orders.caught_up()
     await turns()
     assert told.seen == [(LOCAL, 60)]

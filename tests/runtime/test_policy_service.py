@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.builders import NAMESPACE, TOPIC, topic_put
+from tests.builders import TOPIC
+from tests.runtime.histories import append_unreadable
 from tests.runtime.nodes import ORDERS, Node, WilfulLog, running, turns
 from topicfold.errors import (
     InvalidPolicy,
@@ -19,7 +20,6 @@ from topicfold.errors import (
     TopicNotFound,
     Undecodable,
 )
-from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.clusters import CLUSTERS, create_cluster
 from topicfold.model.names import parse_topic
@@ -279,9 +279,7 @@ async def test_a_reborn_topic_has_no_policies(service: TopicPoliciesService, ord
 async def test_a_record_that_cannot_be_read_never_counts_as_one_without_policies(
     service: TopicPoliciesService, orders: Node, store: MemoryStore
 ) -> None:
-    life = orders.engine.states[0].namespaces[NAMESPACE].incarnation
-    version = orders.engine.states[0].topics[NAMESPACE].get(ORDERS.key).version
-    store.append(0, encode_event(topic_put(7, life, version, payload=b"\xff")))
+    append_unreadable(orders, store)
     await orders.caught_up()
     for asked in (service.get("orders"), service.update("orders", putting(**{TTL: 60})), service.delete("orders")):
         with pytest.raises(Undecodable):

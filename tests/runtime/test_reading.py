@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.builders import NAMESPACE, topic_put
+from tests.builders import NAMESPACE
+from tests.runtime.histories import append_unreadable
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import (
     LogUnavailable,
@@ -18,7 +19,6 @@ from topicfold.errors import (
     TenantNotFound,
     TopicNotFound,
 )
-from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.namespaces import Namespaces
@@ -144,8 +144,7 @@ async def test_all_labels_of_a_namespace_are_listed_sorted(node: Node) -> None:
 
 
 async def test_an_unreadable_topic_is_listed_and_bears_no_labels(node: Node, store: MemoryStore) -> None:
-    life = node.engine.states[0].namespaces[NAMESPACE].incarnation
-    store.append(0, encode_event(topic_put(7, life, payload=b"\xff")))
+    append_unreadable(node, store)
     await node.caught_up()
     assert local(await listed(node, {}, None)) == ["orders"]
     assert (node.labels(), node.reading.topic(ORDERS).record) == ({}, None)

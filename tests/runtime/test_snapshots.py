@@ -10,7 +10,8 @@ from threading import Semaphore
 import pytest
 
 from tests.compaction.folding import Tables
-from tests.runtime.nodes import ORDERS, Node, WilfulLog, running, turns
+from tests.runtime.histories import labelled
+from tests.runtime.nodes import ORDERS, WilfulLog, running, turns
 from tests.snapshot.making import compacted, refused_at
 from topicfold.errors import (
     LogGap,
@@ -36,12 +37,6 @@ from topicfold.state.fold import PartitionState
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return tmp_path / "snapshot"
-
-
-async def labelled(node: Node, *teams: str) -> None:
-    """Give the topic `orders` these labels in turn."""
-    for team in teams:
-        await node.label(team=team)
 
 
 async def history(store: MemoryStore, root: Path) -> Tables:

@@ -91,8 +91,8 @@ async def test_two_nodes_that_write_one_topic_at_once_both_get_through(orders: N
 
 
 async def test_what_is_remembered_of_events_of_ours_is_bounded(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.runtime.updates.REMEMBERED_RECORDS", 5)
-    monkeypatch.setattr("topicfold.runtime.updates.MAX_WAITING", 5)
+    monkeypatch.setattr("topicfold.runtime.own_events.MAX_RECORDS", 5)
+    monkeypatch.setattr("topicfold.runtime.own_events.MAX_EVENTS", 5)
     monkeypatch.setattr("topicfold.runtime.updates.RETRY_AFTER_SECONDS", 0.0)
     orders.log.fate = orders.log.lose_and_say_so
     write = asyncio.create_task(orders.label(team="pay"))
@@ -100,8 +100,8 @@ async def test_what_is_remembered_of_events_of_ours_is_bounded(orders: Node, mon
         await turns()
     orders.log.fate = orders.log.take
     await write
-    updates = orders.engine.updates
-    assert max(len(updates._own), len(updates._written)) <= 5
+    own = orders.engine.updates._own
+    assert max(len(own._awaited), len(own._records)) <= 5
 
 
 async def test_an_append_that_is_lost_is_tried_again(orders: Node) -> None:

@@ -87,12 +87,17 @@ async def test_what_comes_after_stays_in_its_place(log: tuple[MemoryStore, Table
         assert seen(loading, 0) == seen(folding, 0)
 
 
+async def require_unreached(node: Node, tables: Tables) -> None:
+    """Require that the window still begins where the snapshot ends, though an earlier position is asked for."""
+    await node.engine.window_refill.reach({PARTITION: 100})
+    assert node.engine.watches.is_too_old({PARTITION: 100})
+    assert node.engine.watches.window.start(PARTITION) == tables.commit.to[PARTITION]
+
+
 async def test_below_the_windows_size_nothing_is_folded_again(log: tuple[MemoryStore, Tables]) -> None:
     store, tables = log
     async with running(store, snapshot=tables.root, window_size=30) as node:
-        await node.engine.window_refill.reach({PARTITION: 100})
-        assert node.engine.watches.is_too_old({PARTITION: 100})
-        assert node.engine.watches.window.start(PARTITION) == tables.commit.to[PARTITION]
+        await require_unreached(node, tables)
         await node.engine.window_refill.reach({PARTITION: LENGTH - 20})
         assert not node.engine.watches.is_too_old({PARTITION: LENGTH - 20})
 
@@ -171,9 +176,7 @@ async def test_where_neither_commit_nor_beginning_is_left_the_window_stays_as_it
             return {0: 0, PARTITION: 20}
 
         monkeypatch.setattr(WilfulLog, "start_offsets", start_offsets)
-        await node.engine.window_refill.reach({PARTITION: 100})
-        assert node.engine.watches.is_too_old({PARTITION: 100})
-        assert node.engine.watches.window.start(PARTITION) == tables.commit.to[PARTITION]
+        await require_unreached(node, tables)
         await node.engine.window_refill.reach({PARTITION: 135})
         assert not node.engine.watches.is_too_old({PARTITION: 135})
 
@@ -213,6 +216,4 @@ async def test_of_what_can_be_folded_again_only_in_part_nothing_is_taken(
             return [] if offset > 110 else await read(self, partition, offset, min(limit, 5))
 
         monkeypatch.setattr(WilfulLog, "read", read_little)
-        await node.engine.window_refill.reach({PARTITION: 100})
-        assert node.engine.watches.is_too_old({PARTITION: 100})
-        assert node.engine.watches.window.start(PARTITION) == tables.commit.to[PARTITION]
+        await require_unreached(node, tables)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Collection
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC, tenant_put, topic_put
+from tests.runtime.histories import append_unreadable
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold import errors
 from topicfold.log.codec import encode_event
@@ -39,8 +40,7 @@ async def acme(node: Node) -> None:
 
 async def unreadable(node: Node, store: MemoryStore) -> None:
     """Have the topic `orders` with a payload that nobody can read."""
-    life = node.engine.states[0].namespaces[NAMESPACE].incarnation
-    store.append(0, encode_event(topic_put(7, life, payload=b"\xff")))
+    append_unreadable(node, store)
     await node.caught_up()
 
 

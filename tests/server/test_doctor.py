@@ -13,8 +13,7 @@ import pytest
 from tests.runtime.agreeing import flip_payload, foreign_record, look
 from tests.server.rest import ORDERS, RestNode, problem_in, rest_node
 from tests.server.test_unreadable import DAMAGED, NEWER, with_topic
-from tests.snapshot.making import refused_at
-from tests.snapshot.test_commits import COMMIT
+from tests.snapshot.making import COMMIT, refused_at
 from topicfold.errors import LogUnavailable, OperatorNeeded
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import LogDenied, SettingProblem

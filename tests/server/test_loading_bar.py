@@ -7,12 +7,8 @@ import sys
 
 import pytest
 
+from tests.terminal import Terminal
 from topicfold.server.loading_bar import loading_bar
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize(("stream", "is_shown"), [(Terminal(), True), (io.StringIO(), False)])

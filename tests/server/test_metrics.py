@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.server.rest import NATIVE, RestNode, rest_node
-from tests.snapshot.test_commits import COMMIT
+from tests.snapshot.making import COMMIT
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import SettingProblem
 from topicfold.snapshot.commits import put_commit

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders import retention
 from tests.server.rest import NATIVE, ORDERS, RestNode, rest_node, say_of_namespace
 from topicfold.log.memory import MemoryStore
 
@@ -25,11 +26,6 @@ RETENTION_BELOW = (
 def quota(size: int = -1, seconds: int = 0) -> dict[str, Any]:
     """Return the body of a backlog quota."""
     return {"limitSize": size, "limitTime": seconds, "policy": "producer_request_hold"}
-
-
-def retention(minutes: int, size: int) -> dict[str, int]:
-    """Return the body of a retention."""
-    return {"retentionTimeInMinutes": minutes, "retentionSizeInMB": size}
 
 
 async def refused(rest: RestNode, method: str, path: str, body: Any = None) -> tuple[int, str]:

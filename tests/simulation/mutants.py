@@ -19,12 +19,12 @@ import topicfold.runtime.updates
 import topicfold.state.fold
 from topicfold.errors import LogUnavailable, TopicfoldError
 from topicfold.log.payload import decode_indexed
-from topicfold.model.events import GENESIS, Event, Kind
+from topicfold.model.events import GENESIS, Event, Kind, operation_text
 from topicfold.runtime.barrier import Barriers, Ends
-from topicfold.runtime.group import Group, Update, run_group
+from topicfold.runtime.group import Base, Group, Update, run_group
 from topicfold.runtime.reading import Reading
-from topicfold.runtime.update_queue import Base, UpdateQueue
-from topicfold.runtime.updates import Updates, operation_text
+from topicfold.runtime.update_queue import UpdateQueue
+from topicfold.runtime.updates import Updates
 from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
@@ -273,11 +273,10 @@ def _acknowledged_when_appended(patch: pytest.MonkeyPatch) -> None:
 def _unknown_is_said_as_no(patch: pytest.MonkeyPatch) -> None:
     """A write that is still under way at its deadline is said not to be applied."""
 
-    def expired(updates: Updates, update: Update) -> LogUnavailable:
-        updates.pending.remove(update)
+    def expired(update: Update) -> LogUnavailable:
         return LogUnavailable(operation_text(update.target.partition, update.handle))
 
-    patch.setattr(Updates, "_expired", expired)
+    patch.setattr(topicfold.runtime.updates, "expired", expired)
 
 
 @breaks(13)

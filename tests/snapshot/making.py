@@ -13,7 +13,9 @@ from topicfold.log.codec import decode_event, encode_event
 from topicfold.log.identity import recognise_identity
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Log
-from topicfold.snapshot.commits import Commit
+from topicfold.snapshot.commits import (
+    Commit,
+)
 
 
 async def records_of(log: Log, until: Mapping[int, int] | None = None) -> list[Placed]:
@@ -73,3 +75,6 @@ def refused_at(place: Path) -> Callable[[Path], list[str]]:
         return listed(path)
 
     return refused
+
+
+COMMIT = Commit(1, 0, "genesis", "ab" * 16, 2, (0, 0), (3, 4), (1, 1), ("00", "11"), {"topics": 1}, (), (), 1, 1000)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.snapshot.making import refused_at
+from tests.snapshot.making import COMMIT, refused_at
 from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.snapshot.commits import (
     MANIFESTS,
@@ -24,7 +24,6 @@ from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import LABEL_INDEX
 
-COMMIT = Commit(1, 0, "genesis", "ab" * 16, 2, (0, 0), (3, 4), (1, 1), ("00", "11"), {"topics": 1}, (), (), 1, 1000)
 ROWS = pa.table({"namespace": ["a/b"], "key": ["k"], "value": ["v"], "topics": [["x"]]}, schema=LABEL_INDEX)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.snapshot.test_loading import cuts, folded, seeds, snapshot_of, topics
+from tests.snapshot.loaded import cuts, folded, seeds, snapshot_of, topics
 from tests.state.histories import Log, logs
 from topicfold.errors import NamespaceNotFound, SnapshotDamaged, WrongSnapshot
 from topicfold.model.events import AggregateKind

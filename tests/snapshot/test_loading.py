@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import random
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import an_id, empty_state, namespace_delete, namespace_put, topic_put
-from tests.compaction.folding import Tables, index_of, placed
+from tests.builders import an_id, namespace_delete, namespace_put, topic_put
+from tests.compaction.folding import index_of
+from tests.snapshot.loaded import cuts, folded, new_state, rows_of, seeds, snapshot_of, topics
 from tests.state.histories import PARTITION, PARTITIONS, Log, logs
 from topicfold.compaction import batch
 from topicfold.log import payload as payloads
-from topicfold.log.payload import encode_record, payload_schema_of
-from topicfold.model.events import Event
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
 from topicfold.snapshot.loading import NewestEvent, load
 from topicfold.state.fold import PartitionState
 from topicfold.state.invariants import check
 
 many = settings(max_examples=60)
-cuts = st.lists(st.integers(0, 60), max_size=4)
-seeds = st.integers(0, 1_000_000)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -40,23 +35,6 @@ def _small_rings() -> Iterator[None]:
         yield
 
 
-def new_state(partition: int) -> PartitionState:
-    """Return a partition with such rings, that has folded nothing."""
-    return empty_state(partition, PARTITIONS, client_ring=4, server_ring=3)
-
-
-def snapshot_of(log: Log, root: Path, cut: Sequence[int] = (), seed: int = 0, rewritten: float = 0.3) -> Tables:
-    """Return the tables after `log`, in batches cut at these places; `topics` is rewritten with this chance."""
-    chance = random.Random(seed)
-    tables = Tables(root, PARTITIONS)
-    places = sorted({0, *(each for each in cut if each < len(log)), len(log)})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "_must_rewrite", lambda commit: commit is None or chance.random() < rewritten)
-        for start, end in pairwise(places):
-            tables.take(placed(PARTITION, log[start:end], start), slices=chance.choice((1, 2, 3)))
-    return tables
-
-
 def loaded(log: Log, cut: Sequence[int] = (), seed: int = 0, rewritten: float = 0.3) -> PartitionState:
     """Return what a node has that starts from the snapshot of `log`."""
     with tempfile.TemporaryDirectory() as root:
@@ -64,26 +42,6 @@ def loaded(log: Log, cut: Sequence[int] = (), seed: int = 0, rewritten: float = 
         found = load(Path(root), bytes(16), PARTITIONS, new_state)
     assert found is not None
     return found.states[PARTITION]
-
-
-def folded(log: Log) -> PartitionState:
-    """Return what a node has that folds all of `log`."""
-    state = new_state(PARTITION)
-    for each in log:
-        state.apply(state.position, each)
-    return state
-
-
-def rows_of(state: PartitionState) -> dict[str, object]:
-    """Return every topic's record and labels, by namespace and key, with all that is indexed of it."""
-    return {
-        f"{namespace}/{key}": (
-            table.get(key), table.labels(number), table.shown(number), table.stored_hash(number),
-            number in table.undecodable, number in table.pending, number in table.ending,
-        )
-        for namespace, table in state.topics.items()
-        for key, number in table.numbers.items()
-    }  # fmt: skip
 
 
 def assert_same(one: PartitionState, other: PartitionState) -> None:
@@ -113,18 +71,6 @@ def test_whatever_comes_next_is_judged_alike(log: Log, place: int, cut: list[int
         assert (mine.outcome, mine.settled) == (theirs.outcome, theirs.settled)
         assert (mine.effect is None) == (theirs.effect is None)
     assert_same(state, other)
-
-
-def topics(*records: TopicRecord, names: Sequence[str] = ()) -> Log:
-    """Return a log that makes a topic of each of `records`, in the default namespace."""
-    names = names or [f"t{n}" for n in range(len(records))]
-    made: list[Event | None] = [namespace_put(1, name="acme/a")]
-    for n, (name, record) in enumerate(zip(names, records, strict=True)):
-        domain, _, local = name.rpartition("://")
-        full = f"{domain or 'persistent'}://acme/a/{local}"
-        put = topic_put(n + 2, an_id(1), name=full)
-        made.append(put._replace(payload=encode_record(record), payload_schema=payload_schema_of(record)))
-    return made
 
 
 SEVERAL = topics(

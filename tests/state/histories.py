@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import NamedTuple
 
 from hypothesis import strategies as st
@@ -53,6 +54,17 @@ def log_of(plan: list[Step]) -> Log:
         log.append(record)
         naive.fold([record])
     return log
+
+
+def random_log(seed: int, length: int) -> Log:
+    """Return a log of that length, the same each time: events of all kinds, garbage, contended, deleted, made again."""
+    chance = random.Random(seed)
+    plan = [
+        Step(chance.choice(WHATS), chance.choice([0, 0, 0, 3, 3, 1, 4]), chance.choice([0] * 9 + [1, 2, 3]),
+             chance.choice([0] * 9 + [1, 2]), chance.randrange(8))
+        for _ in range(length - 1)
+    ]  # fmt: skip
+    return log_of(plan)
 
 
 logs = (st.lists(steps, max_size=12) | st.lists(steps, min_size=20, max_size=60)).map(log_of)

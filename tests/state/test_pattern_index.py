@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.model.naive_pattern import EXAMPLES, naive_matches, names, patterns
-from tests.model.test_pattern import SMALL_NAMES, SMALL_PATTERNS
+from tests.model.naive_pattern import EXAMPLES, SMALL_NAMES, SMALL_PATTERNS, naive_matches, names, patterns
 from topicfold.model.pattern import parse_pattern
 from topicfold.state.pattern_index import PatternIndex
 

@@ -70,8 +70,8 @@ def read_labels(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     return labels
 
 
-def read_keys(texts: Sequence[str] | None, option: str) -> list[str]:
-    """Return the keys of labels that an option names.
+def read_keys(texts: Sequence[str] | None) -> list[str]:
+    """Return the keys of labels that `--labels` names.
 
     Raises:
         InvalidRequest: a word is a key with a value, or ends as `kubectl label` has keys that it removes.
@@ -80,7 +80,7 @@ def read_keys(texts: Sequence[str] | None, option: str) -> list[str]:
     for word in keys:
         key = re.split("[:=]", word, maxsplit=1)[0].rstrip("-")
         if key != word:
-            raise InvalidRequest(f"{option}: {word!r} is not the key of a label", hint=f"Write the key alone: {key}")
+            raise InvalidRequest(f"--labels: {word!r} is not the key of a label", hint=f"Write the key alone: {key}")
     return keys
 
 

@@ -65,7 +65,7 @@ def picture(report: LabelReport, source: str) -> Figure:
     series = _draw_owners(left, owners, report)
     between.set_axis_off()
     if len(series) > 1:
-        legend_width = _draw_legend(between, "namespace", series)
+        legend_width = _draw_legend(between, series)
         # So it takes no room from the bars.
         figure.set_figwidth(_WIDTH + legend_width)
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -121,12 +121,12 @@ def _draw_owners(axes: Any, owners: Sequence[Owned], report: LabelReport) -> lis
     return [(name, color) for name, color, _ in series]
 
 
-def _draw_legend(axes: Any, title: str, series: Sequence[tuple[str, str]]) -> float:
+def _draw_legend(axes: Any, series: Sequence[tuple[str, str]]) -> float:
     """Say which colour is whose, from the upper left of `axes` on; return how wide that is, in inches."""
     from matplotlib.patches import Patch
 
     legend = axes.legend(
-        [Patch(color=color) for _, color in series], [" "] * len(series), title=title, loc="upper left",
+        [Patch(color=color) for _, color in series], [" "] * len(series), title="namespace", loc="upper left",
         bbox_to_anchor=(0, 1), fontsize=9, title_fontsize=9, alignment="left", borderaxespad=0, frameon=False,
     )  # fmt: skip
     # Matplotlib before 3.10 leaves out what is labelled `_…` when the legend is made.

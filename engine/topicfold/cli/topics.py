@@ -221,7 +221,7 @@ def _keys_or_all(texts: list[str] | None, all_labels: bool) -> list[str] | None:
     Raises:
         InvalidRequest: neither or both are given, or a key with a value.
     """
-    keys = read_keys(texts, "--labels")
+    keys = read_keys(texts)
     if bool(keys) == all_labels:
         raise InvalidRequest("remove-custom-labels takes either keys or --all", hint="Write --labels K1,K2 or --all.")
     return keys or None

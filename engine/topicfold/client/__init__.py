@@ -23,7 +23,7 @@ from topicfold.client.watch import Watch
 if TYPE_CHECKING:
     from topicfold.client.async_client import AsyncClient
     from topicfold.client.async_watch import AsyncWatch
-    from topicfold.client.label_consumer import LabelConsumer
+    from topicfold.client.consuming.label_consumer import LabelConsumer
 else:
 
     def __getattr__(name: str) -> Any:
@@ -41,7 +41,7 @@ else:
 
                 return AsyncWatch
             case "LabelConsumer":
-                from topicfold.client.label_consumer import LabelConsumer
+                from topicfold.client.consuming.label_consumer import LabelConsumer
 
                 return LabelConsumer
             case _:

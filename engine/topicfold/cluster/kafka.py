@@ -15,9 +15,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
-from topicfold.cluster.kafka_errors import text_of, translated
+from topicfold.cluster.kafka_errors import translated
 from topicfold.cluster.port import Configuration, TopicSetting
-from topicfold.errors import BadSetting, ClusterUnavailable, TopicfoldError, TopicNotFound
+from topicfold.errors import ClusterUnavailable, TopicfoldError, TopicNotFound
+from topicfold.kafka_client import error_in, open_kafka_client
 from topicfold.kafka_connections import KafkaConnections
 from topicfold.model.adoption import KafkaTopic
 from topicfold.own_thread import call_in_own_thread
@@ -54,12 +55,10 @@ class KafkaCluster:
         self._bootstrap = bootstrap
         self._answer_seconds = answer_seconds
         self._connections = KafkaConnections()
-        try:
-            # A broker that was halted keeps its connections: only so is a request to it given up within a minute.
-            own = {**_PINNED, "socket.timeout.ms": int(1000 * answer_seconds), "error_cb": self._connections.note}
-            self._admin: AdminClient | None = AdminClient({**own, **(settings or {}), "bootstrap.servers": bootstrap})
-        except (KafkaException, TypeError, ValueError) as error:
-            raise BadSetting(f"Kafka's client does not accept these settings: {text_of(error)}") from error
+        # A broker that was halted keeps its connections: only so is a request to it given up within a minute.
+        own = {**_PINNED, "socket.timeout.ms": int(1000 * answer_seconds), "error_cb": self._connections.note}
+        all_settings = {**own, **(settings or {}), "bootstrap.servers": bootstrap}
+        self._admin: AdminClient | None = open_kafka_client(AdminClient, all_settings)
 
     @property
     def bootstrap(self) -> str:
@@ -231,7 +230,7 @@ class KafkaCluster:
     def _translated(self, exception: KafkaException, topic: str, right: str) -> TopicfoldError:
         if self._admin is not None:
             self._admin.poll(0)
-        return translated(self._connections.cause_of(exception.args[0]), self._bootstrap, topic, right)
+        return translated(self._connections.cause_of(error_in(exception)), self._bootstrap, topic, right)
 
     async def _until(self, what: str, is_so: Callable[[], Awaitable[bool]]) -> None:
         """Return once the brokers show what the controller has said.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from confluent_kafka import KafkaError
 
 from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, TopicfoldError, TopicNotFound
+from topicfold.kafka_client import DENIED, NOT_LET_IN
 
 _REFUSED: Mapping[int, str] = {
     KafkaError.INVALID_CONFIG: "it does not accept the setting",
@@ -16,8 +17,6 @@ _REFUSED: Mapping[int, str] = {
     KafkaError.POLICY_VIOLATION: "its policy forbids it",
     KafkaError.TOPIC_EXCEPTION: "it does not accept the name",
 }
-_DENIED = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED})
-_UNKNOWN_TO_IT = frozenset({KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._AUTHENTICATION})
 _UNREACHABLE_HINT = "Check the bootstrap servers, and the security settings that the cluster requires."
 
 
@@ -35,7 +34,7 @@ def translated(error: KafkaError, bootstrap: str, topic: str, right: str) -> Top
         return AlreadyExists(f"Kafka has a topic {topic} already", name=topic)
     if code in _REFUSED:
         return ClusterRefused(f"Kafka refuses topic {topic}: {_REFUSED[code]}: {text}", kafka_topic=topic)
-    if code in _DENIED:
+    if code in DENIED:
         resource = f"topic {topic}" if topic else "the cluster"
         return _denied(
             f"Kafka at {bootstrap} denies us {right} on {resource}",
@@ -51,7 +50,7 @@ def translated(error: KafkaError, bootstrap: str, topic: str, right: str) -> Top
         hint = "Start the brokers that are down, or lower default.replication.factor to as many as there are."
         reason = f"Kafka at {bootstrap} has too few brokers in service for topic {topic}: {text}"
         return _denied(reason, hint, bootstrap)
-    if code in _UNKNOWN_TO_IT:
+    if code in NOT_LET_IN:
         return ClusterUnavailable(
             f"Kafka at {bootstrap} denies access: {text}", hint=_UNREACHABLE_HINT, bootstrap=bootstrap
         )
@@ -62,9 +61,3 @@ def translated(error: KafkaError, bootstrap: str, topic: str, right: str) -> Top
 
 def _denied(reason: str, hint: str, bootstrap: str) -> ClusterUnavailable:
     return ClusterUnavailable(reason, hint=hint, bootstrap=bootstrap, is_denied=True)
-
-
-def text_of(error: Exception) -> str:
-    """Return librdkafka's own sentence where there is one."""
-    cause = error.args[0] if error.args else error
-    return str(cause.str()) if hasattr(cause, "str") else str(cause)

@@ -115,7 +115,7 @@ def _fold_batch(identity: LogIdentity, base: Base, plan: Plan, run: Run) -> Batc
     if tuple(to) == base.start:
         _require_no_stop(stops)
         return None
-    owners = _table(next(each.owners for each in results if each.owners))
+    owners = pa.ipc.open_stream(next(each.owners for each in results if each.owners)).read_all()
     turned = with_owners(base.folded, owners, {*results[0].ended})
     folded = with_topics(turned, [each for result in results for each in result.namespaces])
     levels = results[0].levels
@@ -258,7 +258,3 @@ def _counts(folded: Folded, history: int) -> dict[str, int]:
         "tenants": sum(owner.is_live for each in folded for owner in each.tenants.values()),
         "history": history,
     }
-
-
-def _table(stream: bytes) -> pa.Table:
-    return pa.ipc.open_stream(stream).read_all()

@@ -36,7 +36,7 @@ def rows_of(
     Only topics in this range of routes, and none that is gone. Cost: reads these columns of the range.
     """
     if not len(names) and not namespaces:
-        return _columns(COMPARED).empty_table()
+        return pa.schema([TOPICS.field(name) for name in COMPARED]).empty_table()
     found = read_rows(root, files, "topics", COMPARED, _filters(routes, names, namespaces))
     tail = read_rows(root, files, "topics_tail", COMPARED, _filters(routes, names, namespaces))
     return newest(pa.concat_tables([found, tail]))
@@ -110,7 +110,3 @@ def _filters(routes: tuple[int, int], names: pa.StringArray, namespaces: Sequenc
 def _in_range(routes: tuple[int, int]) -> pc.Expression:
     is_topic = pc.field("kind") == KINDS[AggregateKind.TOPIC]
     return is_topic & (pc.field("route") >= routes[0]) & (pc.field("route") < routes[1])
-
-
-def _columns(names: Sequence[str]) -> pa.Schema:
-    return pa.schema([TOPICS.field(name) for name in names])

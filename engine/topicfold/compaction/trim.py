@@ -110,13 +110,13 @@ class Trimming:
         self._compact = settings.compact_command(root)
 
     async def plan(self, until_ms: int | None = None) -> Plan:
-        """Return what may be deleted now: what is below the second newest verified commit and, unless `until_ms` is
-        None, below the newest commit made at that time (in ms since 1970) or before.
+        """Return what may be deleted now: what is below the second newest verified commit.
 
-        So a trimmed log always begins where a commit ends, and everything that it holds can be folded from there.
+        Unless `until_ms` is None, also below the newest commit made at that time (in ms since 1970) or before. So a
+        trimmed log always begins where a commit ends, and everything that it holds can be folded from there.
 
         Raises:
-            TrimRefused, WrongSnapshot, LevelUnsupported, LogGap: nothing may be deleted.
+            TrimRefused, WrongSnapshot, LevelUnsupported, LogGap, SnapshotUnreadable: nothing may be deleted.
             LogUnavailable: the log did not answer in time.
         """
         note = self._note()

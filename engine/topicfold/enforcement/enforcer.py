@@ -268,7 +268,7 @@ class Enforcer:
             self._telling.reach(wish.name)
             own = await self._own_left_over(wish, found)
             if await self._apply(wish, [*asked_for(wish, found), *own]) and (wish.told or own):
-                self._former.note_clean(wish.name, begun[self._partition(wish.name)])
+                self._former.note_clean(wish.name, begun[self._engine.partition(recorded_topic(wish.name).namespace)])
             self._took_away |= bool(own)
         elif wish.told:
             self._telling.pass_over(wish.name, f"Kafka has no topic {wish.kafka_topic}")
@@ -281,9 +281,6 @@ class Enforcer:
             if self._overrides.has_set(difference) or said in await self._former.of(recorded_topic(wish.name)):
                 own.append(difference)
         return own
-
-    def _partition(self, name: str) -> int:
-        return self._engine.partition(recorded_topic(name).namespace)
 
     async def _apply(self, wish: Wish, differences: Sequence[Difference]) -> bool:
         """Make the changes of one topic, all in one request; return whether it is as it should be then."""

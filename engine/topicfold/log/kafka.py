@@ -12,13 +12,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from confluent_kafka import KafkaException
-
 from topicfold.errors import BadSetting, LogUnavailable
 from topicfold.log.kafka_appender import KafkaAppender, require_producer
 from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_ends import KafkaEnds
-from topicfold.log.kafka_errors import error_in
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import OFFSETS_SECONDS, KafkaReader
 from topicfold.log.kafka_settings import CONSUMER, PRODUCER, client_settings
@@ -70,8 +67,6 @@ class KafkaLog:
                 f"Kafka at {bootstrap}: {error.reason}",
                 hint="Is the broker running, and are its address and the security settings right?",
             ) from error
-        except KafkaException as error:
-            raise BadSetting(f"Kafka's client refuses its settings: {error_in(error).str()}") from error
 
     def __init__(self, settings: Mapping[str, Any], topics: LogTopics, topic: LogTopic) -> None:
         self._topics = topics

@@ -17,9 +17,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from topicfold.clock import random_id
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
+from topicfold.kafka_client import error_in, open_kafka_client
 from topicfold.kafka_connections import KafkaConnections
 from topicfold.log.codec import MAX_EVENT_BYTES
-from topicfold.log.kafka_errors import KafkaRight, error_in, is_fatal, translated, unanswered
+from topicfold.log.kafka_errors import KafkaRight, is_fatal, translated, unanswered
 from topicfold.log.kafka_producers import KafkaProducers
 from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES, without_lines
 from topicfold.log.port import Entry, Failed
@@ -47,9 +48,10 @@ def require_producer(settings: Mapping[str, Any]) -> None:
     """Check that a producer can be created with `settings`, without connecting to Kafka.
 
     Raises:
-        KafkaException: librdkafka rejects the settings.
+        BadSetting: Kafka's client does not accept the settings.
     """
-    Producer({name: value for name, value in without_lines(settings).items() if name != "bootstrap.servers"})
+    alone = {name: value for name, value in without_lines(settings).items() if name != "bootstrap.servers"}
+    open_kafka_client(Producer, alone)
 
 
 class KafkaAppender:
@@ -67,7 +69,7 @@ class KafkaAppender:
         `written` is called on the loop with the records that Kafka acknowledged, and their offsets.
 
         Raises:
-            KafkaException: librdkafka rejects the settings.
+            BadSetting: Kafka's client does not accept the settings.
         """
         self._connections = KafkaConnections()
         limit = min(max(_LEAST_LIMIT, max_bytes), SAFE_MESSAGE_BYTES)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError
 
 from topicfold.errors import LogGap, LogUnavailable, TooLarge, TopicfoldError, WrongLog
+from topicfold.kafka_client import DENIED, NOT_LET_IN
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.port import LogDenied
 
@@ -19,8 +20,6 @@ _GONE = {
     KafkaError.UNKNOWN_TOPIC_ID,
     KafkaError.INCONSISTENT_TOPIC_ID,
 }
-_DENIED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED}
-_NOT_LET_IN = {KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._AUTHENTICATION}
 _PASSING = {
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -66,14 +65,14 @@ def translated(error: KafkaError, right: KafkaRight) -> TopicfoldError:
         return LogGap(f"Kafka no longer has the records to continue with: {text}", hint="Start from a newer snapshot.")
     if code in _GONE:
         return WrongLog(f"the log's topic is gone: {text}", hint=restoring("it"))
-    if code in _DENIED:
+    if code in DENIED:
         is_old_way = code == KafkaError.CLUSTER_AUTHORIZATION_FAILED and right.operation == "Write"
         return LogDenied(
             f"Kafka denies us {right.operation} on topic {right.topic}: {text}",
             hint=right.command
             + ("; before Kafka 2.8 also --operation IdempotentWrite --cluster" if is_old_way else ""),
         )
-    if code in _NOT_LET_IN:
+    if code in NOT_LET_IN:
         return LogUnavailable(f"Kafka denies access: {text}", hint="Check the security settings given for Kafka.")
     if code in _TOO_LARGE:
         return TooLarge(f"Kafka refuses the event as too large: {text}", limit=MAX_EVENT_BYTES)
@@ -86,7 +85,7 @@ def unanswered(error: KafkaError, right: KafkaRight) -> LogUnavailable:
     librdkafka's own errors (codes below zero) say nothing about the topic: it calls a dead broker's partitions
     "unknown", which is not passed on.
     """
-    if error.code() < 0 and error.code() not in LOST | _NOT_LET_IN:
+    if error.code() < 0 and error.code() not in LOST | NOT_LET_IN:
         cause = "" if error.code() in _GONE else f": {error.str()}"
         return LogUnavailable(f"the log cannot be reached: no broker answers{cause}")
     fault = translated(error, right)
@@ -100,15 +99,9 @@ def is_passing(error: KafkaError) -> bool:
 
 def is_denied(error: KafkaError) -> bool:
     """Return whether Kafka denies this, which ends as soon as somebody allows it."""
-    return error.code() in _DENIED | _NOT_LET_IN
+    return error.code() in DENIED | NOT_LET_IN
 
 
 def is_fatal(error: KafkaError) -> bool:
     """Return whether the client with this error is broken for good; `produce` reports that by a code, not a flag."""
     return error.fatal() or error.code() == KafkaError._FATAL
-
-
-def error_in(exception: KafkaException) -> KafkaError:
-    """Return the error that `exception` carries."""
-    error: KafkaError = exception.args[0]
-    return error

@@ -18,6 +18,7 @@ import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
+from topicfold.kafka_client import open_kafka_client
 from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_errors import LOST, KafkaRight, is_denied, translated
 from topicfold.log.port import Entry, Fault
@@ -43,9 +44,9 @@ class KafkaFollower:
         """Create a follower; nothing is read before `start`.
 
         Raises:
-            KafkaException: librdkafka rejects the settings.
+            BadSetting: Kafka's client does not accept the settings.
         """
-        self._consumer = Consumer({**settings, "error_cb": self._suspect})
+        self._consumer = open_kafka_client(Consumer, {**settings, "error_cb": self._suspect})
         self._topic = topic
         self._right = KafkaRight("Read", topic, settings["bootstrap.servers"])
         self._arrivals = arrivals

@@ -24,7 +24,7 @@ from typing import Any
 import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from topicfold.log.kafka_errors import error_in
+from topicfold.kafka_client import error_in, open_kafka_client
 from topicfold.log.processors import usable_processors
 
 _log = structlog.get_logger(__name__)
@@ -52,9 +52,9 @@ class KafkaProducers:
         broke it for good, or None.
 
         Raises:
-            KafkaException: librdkafka rejects the settings.
+            BadSetting: Kafka's client does not accept the settings.
         """
-        self.current = Producer(dict(settings))
+        self.current = open_kafka_client(Producer, settings)
         self._settings = settings
         self._broken: list[Producer] = []
         self._replace_from = 0.0

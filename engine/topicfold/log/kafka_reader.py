@@ -14,8 +14,9 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.errors import LogUnavailable
-from topicfold.kafka_connections import KafkaConnections
-from topicfold.log.kafka_errors import LOST, KafkaRight, error_in, is_passing, unanswered
+from topicfold.kafka_client import error_in, open_kafka_client
+from topicfold.kafka_connections import NOT_CONNECTED, KafkaConnections
+from topicfold.log.kafka_errors import LOST, KafkaRight, is_passing, unanswered
 from topicfold.log.kafka_settings import without_lines
 from topicfold.log.port import Entry
 
@@ -27,8 +28,6 @@ _FIRST_SECONDS = 0.1
 """How long a client's first request waits for an answer before it is repeated. If it was made just before there was a
 connection, librdkafka would ask who leads the partitions only after 0.7 s."""
 _RETRY_SECONDS = 0.02
-_NOT_CONNECTED = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}
-"""librdkafka's errors when there is no connection, or none yet: on a busy machine the first attempt may fail."""
 _FETCH_WAIT_MS = 1
 """The fetch that reads ahead of one page delays the next page for this long; with 100, a page took 102 ms."""
 _PAGE_SECONDS = 10.0
@@ -46,11 +45,11 @@ class KafkaReader:
         """Create a client; nothing is sent.
 
         Raises:
-            KafkaException: librdkafka rejects the settings.
+            BadSetting: Kafka's client does not accept the settings.
         """
         self._connections = KafkaConnections()
         own = {"fetch.wait.max.ms": _FETCH_WAIT_MS, "error_cb": self._connections.note}
-        self._consumer = Consumer({**without_lines(settings), **own})
+        self._consumer = open_kafka_client(Consumer, {**without_lines(settings), **own})
         self._topic = topic
         self._describing, self._reading = (
             KafkaRight(each, topic, settings["bootstrap.servers"]) for each in ("Describe", "Read")
@@ -220,7 +219,7 @@ class KafkaReader:
                 said = exception if _is_told(error) or said is None else said
                 self._leaders_may_have_moved = True
                 timeout = deadline - time.monotonic()
-                if timeout <= 0 or not (is_passing(error) or error.code() in _NOT_CONNECTED):
+                if timeout <= 0 or not (is_passing(error) or error.code() in NOT_CONNECTED):
                     raise said from None
             else:
                 if self._leaders_may_have_moved:

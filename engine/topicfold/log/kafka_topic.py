@@ -18,8 +18,9 @@ from confluent_kafka.admin._topic import TopicDescription
 from confluent_kafka.cimpl import NewTopic
 
 from topicfold.errors import LogGap, LogUnavailable
+from topicfold.kafka_client import error_in, open_kafka_client
 from topicfold.kafka_connections import KafkaConnections
-from topicfold.log.kafka_errors import KafkaRight, error_in, restoring, unanswered
+from topicfold.log.kafka_errors import KafkaRight, restoring, unanswered
 from topicfold.log.kafka_settings import (
     SAFE_MESSAGE_BYTES,
     denied,
@@ -54,12 +55,12 @@ class LogTopics:
         """Create a client; nothing is sent.
 
         Raises:
-            KafkaException: librdkafka rejects the settings.
+            BadSetting: Kafka's client does not accept the settings.
         """
         # A halted broker keeps its connections: without this, a request to it would take a minute to be given up.
         self._connections = KafkaConnections()
         own: dict[str, Any] = {"socket.timeout.ms": int(1000 * _ANSWER_SECONDS), "error_cb": self._connections.note}
-        self._admin = AdminClient({**own, **without_lines(settings)})
+        self._admin = open_kafka_client(AdminClient, {**own, **without_lines(settings)})
         self._bootstrap = bootstrap
 
     def close(self) -> None:

@@ -164,6 +164,11 @@ def handle_of_key(actor: str, method: str, aggregate: str, key: str) -> bytes:
     return _hashed(*(part.encode("utf-8", "surrogatepass") for part in (actor, method, aggregate, key)))
 
 
+def operation_text(partition: int, handle: bytes) -> str:
+    """Return the public form of an operation's handle; it names its partition."""
+    return f"{partition}-{handle.hex()}"
+
+
 def operation_of(actor: str, handle: bytes) -> bytes:
     """Return the id of the operation that `actor` means by `handle`.
 

@@ -14,7 +14,19 @@ from typing import NamedTuple
 
 from topicfold.errors import TopicfoldError, Undecodable, Wait
 from topicfold.log import payload as payloads
-from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Audit, Operation, Verdict
+from topicfold.log.codec import encode_audit
+from topicfold.model.events import (
+    GENESIS,
+    PAYLOAD_SCHEMA,
+    REQUIRE_EMPTY,
+    AggregateKind,
+    Audit,
+    AuditTrail,
+    Event,
+    Kind,
+    Operation,
+    Verdict,
+)
 from topicfold.model.kafka_steps import is_only_made
 from topicfold.model.records import Record, UnreadableRecord
 from topicfold.model.updates import Postponed, Refuse, Updater, namespace_missing
@@ -34,6 +46,15 @@ class Target(NamedTuple):
     name: str
     namespace: str
     partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What events were written against: they are decided when the aggregate moves off it."""
+
+    level: int
+    incarnation: bytes
+    version: bytes
 
 
 @dataclass(slots=True, eq=False)
@@ -133,6 +154,28 @@ def run_group(
     if len(group.payload) > payloads.MAX_PAYLOAD_BYTES:
         return _run(target, waiting, current, event_id, decoded, checks_each=True)
     return group
+
+
+def event_of(group: Group, target: Target, event_id: bytes, base: Base, previous: int, time_ms: int) -> Event:
+    """Return the event that carries `group`, on `base`; `previous` is the offset of the one that made that."""
+    is_put = group.is_live
+    requires_empty = not is_put and group.updates[-1].require_empty and group.changes
+    verdicts = zip(group.updates, group.verdicts, strict=True)
+    return Event(
+        base.level,
+        Kind.PUT if is_put else Kind.DELETE,
+        REQUIRE_EMPTY if requires_empty else 0,
+        event_id,
+        target.kind,
+        target.name,
+        0,
+        base.version,
+        base.incarnation if target.kind == AggregateKind.TOPIC else GENESIS,
+        tuple(update.operation._replace(verdict=verdict) for update, verdict in verdicts),
+        group.schema if is_put else 0,
+        group.payload if is_put else b"",
+        encode_audit(AuditTrail(tuple(update.audit for update in group.updates), time_ms, previous)),
+    )
 
 
 def _run(

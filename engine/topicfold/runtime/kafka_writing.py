@@ -27,7 +27,7 @@ from topicfold.errors import (
     Wait,
 )
 from topicfold.model import kafka_steps
-from topicfold.model.events import AggregateKind, Verdict
+from topicfold.model.events import AggregateKind, Verdict, operation_text
 from topicfold.model.names import TopicName, recorded_topic, topic_of_key
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.model.updates import Refuse, Updater
@@ -36,7 +36,6 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.kafka_records import holder_of, record_of
 from topicfold.runtime.kafka_topics import KafkaTopics
 from topicfold.runtime.tenancy import look_at
-from topicfold.runtime.updates import operation_text
 from topicfold.runtime.writing import Writing
 
 _LOOKS = 5

@@ -1,7 +1,7 @@
 """Pending updates: those of this node that are not settled, by operation id, and who waits for each.
 
 An operation id is listed from its arrival until it is settled or nobody waits for it any more. Two requests with
-one id share one update, each with its own deadline.
+one id share one update, each with its own deadline. Who waits in vain is told whether the outcome is known.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from topicfold.errors import KeyReused, TopicfoldError
-from topicfold.model.events import Operation
+from topicfold.errors import KeyReused, LogUnavailable, NotReady, OutcomeUnknown, TopicfoldError
+from topicfold.log.port import LogDenied
+from topicfold.model.events import Operation, operation_text
 from topicfold.runtime.group import Update
 from topicfold.state.operations import Settled
 
@@ -117,6 +118,36 @@ def check_body(body_hash: bytes, before: bytes) -> None:
     """
     if body_hash != before:
         raise KeyReused("this Idempotency-Key was used before with another request body")
+
+
+def expired(update: Update) -> TopicfoldError:
+    """Return what to tell a waiter whose time is up."""
+    if update.in_attempt:
+        said = f"; the log said: {update.log_said}" if update.log_said else ""
+        return unknown(update, f"the change was sent to the log and its outcome is not known yet{said}")
+    return LogUnavailable("the change was still queued when its time was up; it is not applied")
+
+
+def denied(update: Update, error: LogDenied) -> TopicfoldError:
+    """Return what to tell who waits for what the log did not let in: to try again would be denied, too.
+
+    What was sent before it, and not answered, may have been let in.
+    """
+    told = unknown(update, f"the change is most likely not in the log: {error.reason}")
+    told.hint = f"{error.hint} allows it. {told.hint}"
+    return told
+
+
+def stopping(update: Update) -> TopicfoldError:
+    """Return what to tell a waiter of a node that stops, or that folds the partition no further."""
+    if update.in_attempt:
+        return unknown(update, "this node stopped before the outcome was known")
+    return NotReady("this node is stopping", hint="Send the request to another node.")
+
+
+def unknown(update: Update, reason: str) -> OutcomeUnknown:
+    """Return that the outcome is unknown, and the operation that tells it."""
+    return OutcomeUnknown(reason, operation=operation_text(update.target.partition, update.handle))
 
 
 def _wake(waiter: asyncio.Future[None]) -> None:

@@ -12,19 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from topicfold.model.events import AggregateKind
-from topicfold.runtime.group import Target, Update
+from topicfold.runtime.group import Base, Target, Update
 
 YIELD_SECONDS = 0.012
 WINS_BEFORE_YIELD = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """What events were written against: they are decided when the aggregate moves off it."""
-
-    level: int
-    incarnation: bytes
-    version: bytes
 
 
 @dataclass(slots=True, eq=False)

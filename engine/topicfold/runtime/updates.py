@@ -15,19 +15,19 @@ Source: PIP-428; group commit after the analysis in Gray and Reuter 1992, 9.4.7.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Mapping
 
-from topicfold.errors import LogUnavailable, NotReady, OutcomeUnknown, Overloaded, TopicfoldError, Wait
-from topicfold.log.codec import encode_audit, encode_event
+from topicfold.errors import LogUnavailable, Overloaded, TopicfoldError, Wait
+from topicfold.log.codec import encode_event
 from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogDenied, LogFull
-from topicfold.model.events import GENESIS, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Kind
-from topicfold.model.records import Record
+from topicfold.model.events import GENESIS, AggregateKind, Event, Kind
 from topicfold.runtime.barrier import Barriers
-from topicfold.runtime.group import Group, Target, Update, run_group
-from topicfold.runtime.pending import PendingUpdates, check_body
-from topicfold.runtime.update_queue import Base, UpdateQueue
+from topicfold.runtime.group import Base, Group, Target, Update, event_of, run_group
+from topicfold.runtime.own_events import OwnEvents
+from topicfold.runtime.pending import PendingUpdates, check_body, denied, expired, stopping, unknown
+from topicfold.runtime.update_queue import UpdateQueue
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
@@ -37,8 +37,6 @@ RESEND_AFTER_SECONDS = 12.0
 RETRY_AFTER_SECONDS = 0.05
 BARRIER_SECONDS = 5.0
 MAX_WAITING = 10_000
-REMEMBERED_RECORDS = 1_024
-REMEMBERED_BYTES = 4_096
 
 
 class Updates:
@@ -67,8 +65,7 @@ class Updates:
         self._on_refused = on_refused
         self._queues: dict[tuple[int, str], UpdateQueue] = {}
         self.pending = PendingUpdates()
-        self._own: dict[bytes, None] = {}
-        self._written: OrderedDict[bytes, Record] = OrderedDict()
+        self._own = OwnEvents()
         self._due: dict[UpdateQueue, None] = {}
         self._loop = asyncio.get_running_loop()
         self._given_up: set[int] = set()
@@ -96,7 +93,7 @@ class Updates:
         if not update.settled.done():
             await self.pending.wait(update, deadline)
         if not update.settled.done():
-            raise self._expired(update)
+            raise expired(update)
         mine.refusal, mine.failure = update.refusal, update.failure
         return update.settled.result()
 
@@ -139,13 +136,13 @@ class Updates:
         self._given_up.add(partition)
         for update in self.pending.all():
             if update.target.partition == partition:
-                self.pending.fail(update, self._stopping(update))
+                self.pending.fail(update, stopping(update))
 
     def close(self) -> None:
         """Fail everybody who waits, saying unknown where an event is undecided."""
         self._closed = True
         for update in self.pending.all():
-            self.pending.fail(update, self._stopping(update))
+            self.pending.fail(update, stopping(update))
         for queue in self._queues.values():
             if queue.refreshing:
                 queue.refreshing.cancel()
@@ -155,7 +152,7 @@ class Updates:
     def _joined(self, update: Update) -> Update:
         """Return the update to wait for: this one, queued now, or the one with the same operation id."""
         if self._closed or update.target.partition in self._given_up:
-            raise self._stopping(update)
+            raise stopping(update)
         state = self._states[update.target.partition]
         operation = update.operation
         known = state.operations.get(operation.id)
@@ -213,7 +210,7 @@ class Updates:
             self._forget(queue)
             return
         event_id = self._new_id()
-        group = run_group(target, queue.waiting, current, event_id, self._written.get(current.version))
+        group = run_group(target, queue.waiting, current, event_id, self._own.record_at(current.version))
         if len(group.updates) < len(queue.waiting):
             self.pending.end_settled(queue.waiting)
         if group.must_be_logged:
@@ -228,30 +225,7 @@ class Updates:
 
     def _append(self, queue: UpdateQueue, group: Group, event_id: bytes, current: Aggregate, base: Base) -> None:
         target = queue.target
-        is_put = group.is_live
-        requires_empty = not is_put and group.updates[-1].require_empty and group.changes
-        value = encode_event(
-            Event(
-                base.level,
-                Kind.PUT if is_put else Kind.DELETE,
-                REQUIRE_EMPTY if requires_empty else 0,
-                event_id,
-                target.kind,
-                target.name,
-                0,
-                base.version,
-                base.incarnation if target.kind == AggregateKind.TOPIC else GENESIS,
-                tuple(
-                    update.operation._replace(verdict=verdict)
-                    for update, verdict in zip(group.updates, group.verdicts, strict=True)
-                ),
-                group.schema if is_put else 0,
-                group.payload if is_put else b"",
-                encode_audit(
-                    AuditTrail(tuple(update.audit for update in group.updates), self._clock_ms(), current.offset)
-                ),
-            )
-        )
+        value = encode_event(event_of(group, target, event_id, base, current.offset, self._clock_ms()))
         try:
             self._log.append(target.partition, value, lambda error: self._append_failed(queue, event_id, error))
         except Wait:
@@ -259,10 +233,10 @@ class Updates:
             return
         except TopicfoldError as error:
             for update in group.updates:
-                self.pending.fail(update, self._unknown(update, error.reason) if update.in_attempt else error)
+                self.pending.fail(update, unknown(update, error.reason) if update.in_attempt else error)
             self._make_due(queue)
             return
-        self._remember_own(event_id, group.record if len(group.payload) <= REMEMBERED_BYTES else None)
+        self._own.add(event_id, group)
         queue.sent(event_id, base, group.updates, self._loop.time())
         if target.kind == AggregateKind.TOPIC:
             # After the log has sent it, while nothing else is to be done.
@@ -275,7 +249,7 @@ class Updates:
             for update in queue.carried if queue.latest == event_id else ():
                 update.log_said = error.reason
                 if isinstance(error, LogDenied):
-                    self.pending.fail(update, self._denied(update, error))
+                    self.pending.fail(update, denied(update, error))
             self._resend(queue, event_id)
             if isinstance(error, LogDenied):
                 self._refuse_all(queue, error)
@@ -383,56 +357,14 @@ class Updates:
             if queue.timer is not None:
                 queue.timer.cancel()
 
-    def _expired(self, update: Update) -> TopicfoldError:
-        """Return what to tell a waiter whose time is up."""
-        if update.in_attempt:
-            said = f"; the log said: {update.log_said}" if update.log_said else ""
-            return self._unknown(update, f"the change was sent to the log and its outcome is not known yet{said}")
-        return LogUnavailable("the change was still queued when its time was up; it is not applied")
-
-    def _denied(self, update: Update, error: LogDenied) -> TopicfoldError:
-        """Return what to tell who waits for what the log did not let in: to try again would be denied, too.
-
-        What was sent before it, and not answered, may have been let in.
-        """
-        unknown = self._unknown(update, f"the change is most likely not in the log: {error.reason}")
-        unknown.hint = f"{error.hint} allows it. {unknown.hint}"
-        return unknown
-
-    def _stopping(self, update: Update) -> TopicfoldError:
-        if update.in_attempt:
-            return self._unknown(update, "this node stopped before the outcome was known")
-        return NotReady("this node is stopping", hint="Send the request to another node.")
-
-    @staticmethod
-    def _unknown(update: Update, reason: str) -> OutcomeUnknown:
-        return OutcomeUnknown(reason, operation=operation_text(update.target.partition, update.handle))
-
     def _incarnation(self, partition: int, namespace: str) -> bytes:
         """Return the incarnation of the live namespace, GENESIS for none."""
         owner = self._states[partition].namespaces.get(namespace)
         return owner.incarnation if owner is not None and owner.is_live else GENESIS
 
-    def _remember_own(self, event_id: bytes, record: Record | None) -> None:
-        """Remember which events are ours, and what the next update on them need not decode again."""
-        self._own[event_id] = None
-        if len(self._own) > MAX_WAITING:
-            del self._own[next(iter(self._own))]
-        if record is not None:
-            self._written[event_id] = record
-            if len(self._written) > REMEMBERED_RECORDS:
-                self._written.popitem(last=False)
-
     def _own_seen(self, event: Event, outcome: Outcome) -> None:
         """Note a rival's rejected event on an aggregate we write to; only they tell that somebody starves."""
-        if event.event_id in self._own:
-            del self._own[event.event_id]
-        elif outcome is Outcome.REJECTED:
+        if not self._own.came_back(event.event_id) and outcome is Outcome.REJECTED:
             queue = self._queues.get((event.aggregate_kind, event.name))
             if queue is not None:
                 queue.saw_rivals = True
-
-
-def operation_text(partition: int, handle: bytes) -> str:
-    """Return the public form of an operation's handle; it names its partition."""
-    return f"{partition}-{handle.hex()}"

@@ -12,7 +12,15 @@ from contextlib import suppress
 
 from topicfold.errors import NamespaceNotFound, OutcomeUnknown, Wait
 from topicfold.model import updates
-from topicfold.model.events import AggregateKind, Operation, Verdict, handle_of_key, is_refusal, operation_of
+from topicfold.model.events import (
+    AggregateKind,
+    Operation,
+    Verdict,
+    handle_of_key,
+    is_refusal,
+    operation_of,
+    operation_text,
+)
 from topicfold.model.labels import check_labels
 from topicfold.model.names import PERSISTENT, TopicName, kafka_name
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
@@ -25,7 +33,6 @@ from topicfold.runtime.group import Target, Update
 from topicfold.runtime.pending import check_body
 from topicfold.runtime.refusals import refusal
 from topicfold.runtime.tenancy import look_at, namespaces_of, tenant_exists
-from topicfold.runtime.updates import operation_text
 from topicfold.state.operations import Settled
 
 _AT_ONCE = 32

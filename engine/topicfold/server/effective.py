@@ -15,7 +15,7 @@ from starlette.responses import Response
 from topicfold.errors import NamespaceNotFound, TopicNotFound
 from topicfold.model.adoption import is_left_out, stands_for
 from topicfold.model.permissions import READ_TOPIC
-from topicfold.model.policy.description import Enforcer, Policy
+from topicfold.model.policy.description import EnforcedBy, Policy
 from topicfold.model.policy.kafka_settings import says_something
 from topicfold.model.policy.resolve import Effective
 from topicfold.model.policy.table import BY_NAME
@@ -78,16 +78,18 @@ def operations(node: Node) -> Sequence[Operation]:
     )  # fmt: skip
 
 
-def _enforcer(policy: Policy, found: Effective, said: TopicPolicies) -> Enforcer:
+def _enforcer(policy: Policy, found: Effective, said: TopicPolicies) -> EnforcedBy:
     """Return who makes this value come true: Kafka does not where there is no topic of its, or it is told nothing."""
-    if policy.enforced_by is not Enforcer.KAFKA:
+    if policy.enforced_by is not EnforcedBy.KAFKA:
         return policy.enforced_by
     kafka_topic = stands_for(str(said.name), said.record.kafka_name)
     is_told = kafka_topic is not None and not is_left_out(kafka_topic)
-    return Enforcer.KAFKA if is_told and says_something(policy.name, found, said.limits.defaults) else Enforcer.NOTHING
+    return (
+        EnforcedBy.KAFKA if is_told and says_something(policy.name, found, said.limits.defaults) else EnforcedBy.NOTHING
+    )
 
 
-def _shown(policy: Policy, found: Effective, enforcer: Enforcer) -> dict[str, Any]:
+def _shown(policy: Policy, found: Effective, enforcer: EnforcedBy) -> dict[str, Any]:
     return {
         "value": None if found.value is None else shown_value(policy.kind, found.value),
         "origin": found.origin and found.origin.value,

@@ -24,7 +24,6 @@ from topicfold.model.policy.changes import (
     Change,
     change_namespace,
     holding,
-    remove_entry,
     remove_value,
     set_entry,
     set_value,
@@ -88,7 +87,7 @@ class NamespacePolicy:
         if given is None and self.route.empty is Empty.REFUSED:
             raise InvalidPolicy(self.route.path, [{"path": "", "reason": "must be given in the body"}])
         if given is None or given == self.policy.topic.unsets:
-            return await self._change(name, self._removal(entry), request, "set", entry, given)
+            return await self._change(name, remove_value(self.policy.name, entry), request, "set", entry, given)
         value = checked_value(self.policy, self.route, {entry: given} if entry else given, limits)
         change = set_entry(self.policy.name, entry, value[entry]) if entry else set_value(self.policy.name, value)
         if self.policy.name in (RETENTION, QUOTAS):
@@ -99,7 +98,9 @@ class NamespacePolicy:
     async def remove(self, request: Request) -> Response:
         """Leave the policy to what lies below; it is no error if the namespace says nothing."""
         entry = self._entry_in(request)
-        return await self._change(namespace_in(request), self._removal(entry), request, "remove", entry)
+        return await self._change(
+            namespace_in(request), remove_value(self.policy.name, entry), request, "remove", entry
+        )
 
     async def _change(self, name: str, change: Change, request: Request, *meaning: Any) -> Response:
         asked = asked_to_write(request, self.node, self.policy.name, *meaning)
@@ -115,9 +116,6 @@ class NamespacePolicy:
             NotFound: there is no such entry; the status is Pulsar's.
         """
         return QUOTA_TYPE.of(query_of(request)) if self.policy.name == QUOTAS else ""
-
-    def _removal(self, entry: str) -> Change:
-        return remove_entry(self.policy.name, entry) if entry else remove_value(self.policy.name)
 
 
 def operations(node: Node) -> Sequence[Operation]:

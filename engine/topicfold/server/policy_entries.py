@@ -7,7 +7,7 @@ from types import MappingProxyType
 from starlette.requests import Request
 
 from topicfold.errors import InvalidName
-from topicfold.model.policy.changes import Change, remove_entry, set_entry
+from topicfold.model.policy.changes import Change, set_entry
 from topicfold.model.policy.resolve import Policies, applied
 from topicfold.model.policy.shapes import BACKLOG_QUOTA, DEFAULT_QUOTA_TYPE, DISPATCH_RATE
 from topicfold.model.policy.table import BY_NAME
@@ -56,10 +56,6 @@ class BacklogQuota(TopicPolicy):
         """Return the change that sets one quota and keeps the other."""
         return set_entry(self.policy.name, entry, value)
 
-    def removal(self, entry: str) -> Change:
-        """Return the change that removes one quota."""
-        return remove_entry(self.policy.name, entry)
-
 
 class SubscriptionRate(TopicPolicy):
     """The dispatch rate of one subscription, which the path names."""
@@ -106,7 +102,3 @@ class SubscriptionRate(TopicPolicy):
         if is_no_dispatch_rate(value):
             return None
         return set_entry(self.policy.name, entry, MappingProxyType({_RATE: value}))
-
-    def removal(self, entry: str) -> Change:
-        """Return the change that removes all that is said of the subscription."""
-        return remove_entry(self.policy.name, entry)

@@ -118,9 +118,9 @@ class TopicPolicy:
         return set_value(self.policy.name, value)
 
     def removal(self, entry: str) -> Change:
-        """Return the change that removes the policy."""
+        """Return the change that removes the policy, or one entry of it."""
         left = self.policy.topic.left
-        return remove_value(self.policy.name) if left is None else set_value(self.policy.name, left)
+        return remove_value(self.policy.name, entry) if left is None else set_value(self.policy.name, left)
 
     def _checked(self, stated: Any, entry: str) -> Value:
         if stated is None and self.policy.topic.empty is Empty.UNMET:

@@ -198,7 +198,7 @@ class EffectivePolicy(Resource):
     chain: dict[Level, Any] = Field(
         description="The value at each level, highest precedence first; levels that do not set it are left out."
     )
-    enforced_by: Literal["topicfold", "kafka", "nothing"]
+    enforced_by: Literal["kafka", "nothing"]
 
 
 class EffectiveTopic(Resource):

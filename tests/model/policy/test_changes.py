@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any
 
+from tests.builders import retention
 from topicfold.model.desired import replace_members
 from topicfold.model.events import Verdict
 from topicfold.model.policy.changes import (
@@ -15,7 +16,6 @@ from topicfold.model.policy.changes import (
     contradicts,
     delete_policies,
     holding,
-    remove_entry,
     remove_value,
     set_entry,
     set_value,
@@ -25,11 +25,6 @@ from topicfold.model.updates import Refuse
 
 MIB = 1024 * 1024
 TTL = "messageTTLInSeconds"
-
-
-def retention(minutes: int, size: int) -> dict[str, int]:
-    """Return a retention."""
-    return {"retentionTimeInMinutes": minutes, "retentionSizeInMB": size}
 
 
 def quota(size: int = -1, seconds: int = 0) -> dict[str, Any]:
@@ -59,9 +54,9 @@ def test_entries_are_set_and_removed_one_by_one_and_the_last_takes_the_policy_al
     assert one == {"p": {"b": 2}}
     policies = {"p": {"a": 1, "b": 2}}
     assert set_entry("p", "a", 1)(one) == policies
-    assert remove_entry("p", "a")(policies) == {"p": {"b": 2}}
-    assert remove_entry("p", "b")(remove_entry("p", "a")(policies)) == {}
-    assert remove_entry("p", "x")(EMPTY) == {}
+    assert remove_value("p", "a")(policies) == {"p": {"b": 2}}
+    assert remove_value("p", "b")(remove_value("p", "a")(policies)) == {}
+    assert remove_value("p", "x")(EMPTY) == {}
 
 
 def test_a_policy_that_is_a_map_does_not_grow_without_end() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders import retention
 from topicfold.errors import Forbidden, InvalidPolicy, PolicyUnmet
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.table import BY_NAME
@@ -19,11 +20,6 @@ def check(name: str, given: Any, **limits: Any) -> None:
     """Read and check a value as a node with these limits does."""
     policy = BY_NAME[name]
     policy.check(read_value(policy.kind, given, name), Limits(**limits))
-
-
-def retention(minutes: int, size: int) -> dict[str, int]:
-    """Return the JSON of a retention."""
-    return {"retentionTimeInMinutes": minutes, "retentionSizeInMB": size}
 
 
 @pytest.mark.parametrize("pair", [(0, 0), (-1, -1), (1, 1), (-1, 1), (1, -1)])

@@ -6,16 +6,13 @@ from typing import Any
 
 import pytest
 
-from topicfold.model.policy.description import Enforcer
+from tests.builders import retention
+from topicfold.model.policy.description import EnforcedBy
 from topicfold.model.policy.kafka_settings import ENFORCED, Told, kafka_settings, sayings, told_settings
 from topicfold.model.policy.resolve import Origin, Policies, resolve_all
 from topicfold.model.policy.table import POLICIES
 
 BYTES = 1024 * 1024
-
-
-def retention(minutes: int, size: int) -> dict[str, int]:
-    return {"retentionTimeInMinutes": minutes, "retentionSizeInMB": size}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +64,7 @@ def test_a_default_by_settings_is_told_and_a_negative_value_is_passed_over() -> 
 
 
 def test_the_table_of_policies_says_that_kafka_enforces_just_these() -> None:
-    assert {policy.name for policy in POLICIES if policy.enforced_by is Enforcer.KAFKA} == set(ENFORCED)
+    assert {policy.name for policy in POLICIES if policy.enforced_by is EnforcedBy.KAFKA} == set(ENFORCED)
 
 
 def test_the_sayings_of_a_level_are_those_of_its_enforced_policies() -> None:

@@ -13,7 +13,6 @@ from topicfold.model.policy.table import BY_NAME, POLICIES
 
 TTL = "messageTTLInSeconds"
 RATE = "dispatchRate"
-ALL_LEVELS = tuple(Origin)
 NO_RATE = {"dispatchThrottlingRateInMsg": -1, "dispatchThrottlingRateInByte": 0}
 
 

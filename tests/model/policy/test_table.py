@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from topicfold.model.policy.description import Enforcer, Policy, Source
+from topicfold.model.policy.description import EnforcedBy, Policy, Source
 from topicfold.model.policy.table import BY_NAME, POLICIES
 
 ROWS = {
@@ -50,7 +50,7 @@ def test_every_row_of_the_master_table_has_its_policy_and_there_is_no_other() ->
 def test_scopes_applied_values_and_enforcement_are_those_of_the_specification() -> None:
     assert {policy.name for policy in POLICIES if not policy.topic.has_global} == NO_GLOBAL
     assert {policy.name for policy in POLICIES if not policy.topic.has_applied} == NO_APPLIED
-    assert {policy.name for policy in POLICIES if policy.enforced_by is Enforcer.KAFKA} == ENFORCED_BY_KAFKA
+    assert {policy.name for policy in POLICIES if policy.enforced_by is EnforcedBy.KAFKA} == ENFORCED_BY_KAFKA
     assert {policy.name for policy in POLICIES if policy.topic.method == "PUT"} == {
         "schemaCompatibilityStrategy",
         "shadowTopics",

@@ -32,9 +32,14 @@ def set_value(name: str, value: Value) -> Change:
     return lambda old: MappingProxyType({**old, name: value})
 
 
-def remove_value(name: str) -> Change:
-    """Return the change that removes policy `name`."""
-    return lambda old: _without(old, name)
+def remove_value(name: str, entry: str = "") -> Change:
+    """Return the change that removes policy `name`, or one entry of one that is a map, and with the last the policy."""
+
+    def change(old: Policies) -> Policies:
+        kept = _without(old.get(name, EMPTY), entry) if entry else EMPTY
+        return MappingProxyType({**old, name: kept}) if kept else _without(old, name)
+
+    return change
 
 
 def set_entry(name: str, key: str, value: Value) -> Change:
@@ -48,16 +53,6 @@ def set_entry(name: str, key: str, value: Value) -> Change:
         if len(entries) > MAX_ITEMS:
             return Refuse(Verdict.POLICY_UNMET, f"{name} would have {len(entries)} entries, {MAX_ITEMS} are allowed")
         return MappingProxyType({**old, name: MappingProxyType(dict(sorted(entries.items())))})
-
-    return change
-
-
-def remove_entry(name: str, key: str) -> Change:
-    """Return the change that removes one entry of a policy that is a map, and with the last one the policy."""
-
-    def change(old: Policies) -> Policies:
-        kept = _without(old.get(name, EMPTY), key)
-        return MappingProxyType({**old, name: kept}) if kept else _without(old, name)
 
     return change
 

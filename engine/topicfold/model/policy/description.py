@@ -18,10 +18,9 @@ from topicfold.model.policy.options import Commands
 from topicfold.model.policy.values import Kind, Value
 
 
-class Enforcer(Enum):
+class EnforcedBy(Enum):
     """Who enforces a policy."""
 
-    TOPICFOLD = "topicfold"
     KAFKA = "kafka"
     """`topicfold enforce` writes it into the topic's configuration in Kafka."""
     NOTHING = "nothing"
@@ -146,7 +145,7 @@ class Policy:
     namespace: NamespaceRoute | None = None
     default: Value = None
     merge: Merge = Merge.WHOLE
-    enforced_by: Enforcer = Enforcer.NOTHING
+    enforced_by: EnforcedBy = EnforcedBy.NOTHING
     check: Check = lambda value, limits: None
     is_unset: Callable[[Value], bool] = lambda value: False
     commands: Commands = field(default_factory=Commands)

@@ -9,7 +9,7 @@ from topicfold.model.policy.description import (
     NO_ANSWER,
     POLICIES_MISSING,
     Empty,
-    Enforcer,
+    EnforcedBy,
     Merge,
     NamespaceRoute,
     Policy,
@@ -46,7 +46,7 @@ STORAGE: tuple[Policy, ...] = (
         "How long, and up to what size, acknowledged messages are kept.",
         NamespaceRoute("retention", "retention_policies", missing=POLICIES_MISSING),
         default=MappingProxyType({"retentionTimeInMinutes": 0, "retentionSizeInMB": 0}),
-        enforced_by=Enforcer.KAFKA, check=checks.retention,
+        enforced_by=EnforcedBy.KAFKA, check=checks.retention,
     ),
     Policy(
         "messageTTLInSeconds", "message TTL", INT,
@@ -112,13 +112,13 @@ STORAGE: tuple[Policy, ...] = (
         "Size of the backlog, in bytes, at which a topic is compacted; 0: never.",
         NamespaceRoute("compactionThreshold", "compaction_threshold", method="PUT", empty=Empty.REFUSED,
                        check=checks.not_negative("compactionThreshold must be 0 or more")),
-        default=0, enforced_by=Enforcer.KAFKA, check=checks.not_negative("Invalid value for compactionThreshold"),
+        default=0, enforced_by=EnforcedBy.KAFKA, check=checks.not_negative("Invalid value for compactionThreshold"),
         is_unset=is_negative,
     ),
     Policy(
         "maxMessageSize", "maximum message size", INT,
         TopicRoute("maxMessageSize", "MAX_MESSAGE_SIZE", has_applied=False, empty=Empty.REFUSED, unset=NO_ANSWER),
         "Size of the largest accepted message, in bytes.",
-        default=MAX_MESSAGE_BYTES, enforced_by=Enforcer.KAFKA, check=checks.message_size, is_unset=is_negative,
+        default=MAX_MESSAGE_BYTES, enforced_by=EnforcedBy.KAFKA, check=checks.message_size, is_unset=is_negative,
     ),
 )  # fmt: skip

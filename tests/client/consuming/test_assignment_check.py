@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from topicfold.client import assignment_check
-from topicfold.client.assignment_check import LONGEST_PATIENCE_SECONDS, PATIENCE_SECONDS, AssignmentCheck
+from topicfold.client.consuming import assignment_check
+from topicfold.client.consuming.assignment_check import LONGEST_PATIENCE_SECONDS, PATIENCE_SECONDS, AssignmentCheck
 
 LATE = PATIENCE_SECONDS + 0.1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from topicfold.client.gate import Gate
+from topicfold.client.consuming.gate import Gate
 
 
 def started(do: Callable[[], None]) -> threading.Thread:

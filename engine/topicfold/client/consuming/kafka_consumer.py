@@ -15,8 +15,8 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient
 
-from topicfold.cluster.kafka_errors import text_of
 from topicfold.errors import BadSetting
+from topicfold.kafka_client import error_in, open_kafka_client
 
 _DEFAULTS: Mapping[str, Any] = {
     "auto.offset.reset": "earliest",
@@ -84,10 +84,8 @@ def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
         protocol: Mapping[str, Any] = {}
     else:
         protocol = _NEWER if newer and chooses_protocol(conf) else _CLASSIC
-    try:
-        return Consumer({**_DEFAULTS, **protocol, **conf} | ({_STORE: False} if stores_by_itself(conf) else {}))
-    except (KafkaException, TypeError, ValueError) as error:
-        raise BadSetting(f"Kafka's client does not accept these settings: {text_of(error)}") from error
+    stores = {_STORE: False} if stores_by_itself(conf) else {}
+    return open_kafka_client(Consumer, {**_DEFAULTS, **protocol, **conf, **stores})
 
 
 def is_membership_lost(error: KafkaError) -> bool:
@@ -125,7 +123,7 @@ class KafkaLook:
         for of_logs in ("logger", "debug"):
             own.pop(of_logs, None)
         self._conf = {**own, "log_level": 0, "enable.metrics.push": False, "allow.auto.create.topics": False}
-        self._admin = self._open_admin()
+        self._admin = open_kafka_client(AdminClient, self._conf)
         self._probe: Consumer | None = None
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
@@ -149,10 +147,10 @@ class KafkaLook:
         """
         try:
             if self._probe is None:
-                self._probe = Consumer({**self._conf, "group.id": group})
+                self._probe = open_kafka_client(Consumer, {**self._conf, "group.id": group})
             self._probe.poll(0)  # for tokens that have to be renewed
             self._probe.committed([TopicPartition("any", 0)], _ANSWER_SECONDS)
-            admin = self._open_admin()
+            admin = open_kafka_client(AdminClient, self._conf)
             described = admin.describe_consumer_groups([group], request_timeout=_ANSWER_SECONDS)[group].result()
         except (KafkaException, BadSetting):
             # Without a token, say, no new client can be had.
@@ -178,15 +176,9 @@ class KafkaLook:
                 try:
                     found[name] = str(future.result().topic_id)
                 except KafkaException as error:
-                    if error.args[0].code() in _ABSENT:
+                    if error_in(error).code() in _ABSENT:
                         found[name] = None
         return found
-
-    def _open_admin(self) -> AdminClient:
-        try:
-            return AdminClient(self._conf)
-        except (KafkaException, TypeError, ValueError) as error:
-            raise BadSetting(f"Kafka's client does not accept these settings: {text_of(error)}") from error
 
 
 def _says(error: KafkaError, codes: Collection[int]) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError
 
-from topicfold.client import subscribed_consumer
-from topicfold.client.subscribed_consumer import SubscribedConsumer
+from topicfold.client.consuming import subscribed_consumer
+from topicfold.client.consuming.subscribed_consumer import SubscribedConsumer
 from topicfold.errors import BadSetting
 
 DEAD = KafkaError(KafkaError._FATAL, "ConsumerGroupHeartbeat fatal error")

@@ -10,8 +10,8 @@ from queue import Queue
 
 import pytest
 
+from topicfold.client.consuming.following import LATEST_SECONDS, QUIET_SECONDS, Following
 from topicfold.client.find_answers import Match
-from topicfold.client.following import LATEST_SECONDS, QUIET_SECONDS, Following
 from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Reset
 from topicfold.client.live_set import NetChange
 from topicfold.errors import Forbidden, InvalidRequest, TopicfoldError

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from topicfold.client import subscribed_consumer, subscription
-from topicfold.client.subscribed_consumer import SubscribedConsumer
+from topicfold.client.consuming import subscribed_consumer, subscription
+from topicfold.client.consuming.subscribed_consumer import SubscribedConsumer
 
 DEAD = KafkaError(KafkaError._FATAL, "ConsumerGroupHeartbeat fatal error")
 NOTHING = -1001

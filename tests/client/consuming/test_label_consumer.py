@@ -90,7 +90,9 @@ def test_it_takes_a_client_or_a_url(client: Client) -> None:
 
 
 def test_without_kafkas_library_it_says_what_to_install(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("confluent_kafka", "topicfold.client.kafka_con"))]:
+    for name in [
+        name for name in sys.modules if name.startswith(("confluent_kafka", "topicfold.client.consuming.kafka_con"))
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     with pytest.raises(ExtraMissing) as missing:

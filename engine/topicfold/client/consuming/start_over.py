@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
-from topicfold.client.gate import Gate
-from topicfold.client.subscription import Partition
+from topicfold.client.consuming.gate import Gate
+from topicfold.client.consuming.subscription import Partition
 
 _log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 import pytest
 
 from tests.client.waiting import eventually
-from topicfold.client.kafka_topics import KafkaTopics, MissingTopics
+from topicfold.client.consuming.kafka_topics import KafkaTopics, MissingTopics
 
 
 class Cluster:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicfold.client.subscription import LEAVE_SECONDS, Subscription
+from topicfold.client.consuming.subscription import LEAVE_SECONDS, Subscription
 
 DISTRUST_SECONDS = 60.0
 NOBODY: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""A cluster in memory, for tests: keeps the port's promises, and fails when told to."""
+"""A cluster in memory: keeps the promises of `topicfold.cluster.port`, and fails when told to."""
 
 from __future__ import annotations
 
@@ -56,12 +56,7 @@ class MemoryCluster:
         return KafkaTopic(name, found.partitions, id=found.id) if found else None
 
     async def check_creation(self, name: str, partitions: int) -> None:
-        """Return if `create` would make this topic.
-
-        Raises:
-            AlreadyExists: there is one.
-            ClusterRefused: Kafka would allow no such name or number.
-        """
+        """Return if `create` would make this topic."""
         self._require_reachable()
         if not is_kafka_name(name):
             raise ClusterRefused(f"Kafka does not allow a topic named {name!r}", kafka_topic=name)
@@ -71,41 +66,23 @@ class MemoryCluster:
             raise ClusterRefused(f"{partitions} is not a number of partitions", kafka_topic=name)
 
     async def create(self, name: str, partitions: int, settings: Mapping[str, str] | None = None) -> None:
-        """Make a topic.
-
-        Raises:
-            AlreadyExists, ClusterRefused: as `check_creation`, or for a setting.
-        """
+        """Make a topic."""
         await self.check_creation(name, partitions)
         _check_settings(name, settings or {})
         self._topics[name] = _Topic(partitions, uuid.uuid4().hex, dict(settings or {}))
 
     async def check_growth(self, name: str, partitions: int) -> None:
-        """Return if `grow` would do it.
-
-        Raises:
-            TopicNotFound: there is none.
-            ClusterRefused: it has as many.
-        """
+        """Return if `grow` would do it."""
         if partitions <= self._existing(name).partitions:
             raise ClusterRefused(f"Kafka's topic {name} has as many partitions already", kafka_topic=name)
 
     async def grow(self, name: str, partitions: int) -> None:
-        """Give a topic more partitions.
-
-        Raises:
-            TopicNotFound, ClusterRefused: as `check_growth`.
-        """
+        """Give a topic more partitions."""
         await self.check_growth(name, partitions)
         self._topics[name].partitions = partitions
 
     async def delete(self, name: str) -> None:
-        """Delete a topic.
-
-        Raises:
-            TopicNotFound: there is none.
-            ClusterUnavailable: told to refuse.
-        """
+        """Delete a topic."""
         self._existing(name)
         if self.refuses_deletion:
             raise ClusterUnavailable(
@@ -126,12 +103,7 @@ class MemoryCluster:
         }
 
     async def alter(self, name: str, settings: Mapping[str, str | None]) -> None:
-        """Change a topic's own settings.
-
-        Raises:
-            TopicNotFound: there is none.
-            ClusterRefused: a setting is unknown, or a value cannot be.
-        """
+        """Change a topic's own settings."""
         topic = self._existing(name)
         _check_settings(name, settings)
         for key, value in settings.items():

@@ -10,10 +10,10 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from topicfold.client.assignment_check import AssignmentCheck, Elsewhere
-from topicfold.client.callbacks import Callbacks
-from topicfold.client.gate import Gate
-from topicfold.client.kafka_consumer import (
+from topicfold.client.consuming.assignment_check import AssignmentCheck, Elsewhere
+from topicfold.client.consuming.callbacks import Callbacks
+from topicfold.client.consuming.gate import Gate
+from topicfold.client.consuming.kafka_consumer import (
     chooses_protocol,
     is_about_missing_topic,
     is_membership_lost,
@@ -22,9 +22,10 @@ from topicfold.client.kafka_consumer import (
     sasl_settings,
     stores_by_itself,
 )
-from topicfold.client.start_over import StartOver
-from topicfold.client.subscription import Partition, Subscription
+from topicfold.client.consuming.start_over import StartOver
+from topicfold.client.consuming.subscription import Partition, Subscription
 from topicfold.errors import BadSetting
+from topicfold.kafka_client import error_in
 
 _log = logging.getLogger(__name__)
 
@@ -94,7 +95,7 @@ class SubscribedConsumer:
             self._tend(there)
         except KafkaException as error:
             # It died; the next poll returns the error that says why.
-            if error.args[0].code() != KafkaError._FATAL:
+            if error_in(error).code() != KafkaError._FATAL:
                 raise
 
     def keeps(self, held: Collection[Partition], there: Mapping[str, str]) -> bool:

@@ -11,9 +11,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from tests.client.waiting import eventually
-from topicfold.client.gate import Gate
-from topicfold.client.start_over import StartOver
-from topicfold.client.subscription import Partition
+from topicfold.client.consuming.gate import Gate
+from topicfold.client.consuming.start_over import StartOver
+from topicfold.client.consuming.subscription import Partition
 
 A, B = ("a", 0), ("b", 0)
 

@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any, Self
 from topicfold.client.argument_types import taking_what_it_states
 from topicfold.client.client import Client
 from topicfold.client.connecting import DEFAULT_URL
-from topicfold.client.consumer_query import ConsumerQuery
+from topicfold.client.consuming.consumer_query import ConsumerQuery
+from topicfold.client.consuming.following import Following, Frames
+from topicfold.client.consuming.kafka_topics import KafkaTopics, MissingTopics
+from topicfold.client.consuming.passed_on import PassedOn
+from topicfold.client.consuming.subscription import Partition
 from topicfold.client.extras import import_failure
 from topicfold.client.find_answers import Match
 from topicfold.client.find_calls import SelectorForm, Texts
-from topicfold.client.following import Following, Frames
-from topicfold.client.kafka_topics import KafkaTopics, MissingTopics
 from topicfold.client.listed_topics import ListedTopics
 from topicfold.client.live_set import NetChange
-from topicfold.client.passed_on import PassedOn
-from topicfold.client.subscription import Partition
 from topicfold.client.watching import WatchQuery
 from topicfold.errors import BadSetting, InvalidRequest
 
@@ -100,16 +100,11 @@ class LabelConsumer(PassedOn):
             TopicfoldError: the server refuses the query, is away, or sends nothing for 45 s.
         """
         try:
-            from topicfold.client.kafka_consumer import KafkaLook
-            from topicfold.client.subscribed_consumer import SubscribedConsumer
+            from topicfold.client.consuming.kafka_consumer import KafkaLook
+            from topicfold.client.consuming.subscribed_consumer import SubscribedConsumer
         except ImportError as error:
             raise import_failure(error, "consuming by label", "kafka") from error
-        if not inspect.isbuiltin(_thread.start_new_thread):
-            raise BadSetting(
-                "LabelConsumer needs threads, but they have been replaced by others, which do not run while "
-                "Kafka's client waits",
-                hint="Consume in a process that gevent has not patched.",
-            )
+        _require_threads()
         if client is not None and url is not None:
             raise InvalidRequest("both a client and a URL are given", hint="Give one of them.")
         callbacks = {"on_assign": on_assign, "on_revoke": on_revoke, "on_lost": on_lost}
@@ -346,6 +341,20 @@ class LabelConsumer(PassedOn):
         topics = self._following.topics.values()
         self._nameless = frozenset(each.name for each in topics if each.kafka_topic is None)
         self._kafka_topics.want({each.kafka_topic for each in topics if each.kafka_topic is not None})
+
+
+def _require_threads() -> None:
+    """Check that threads run while Kafka's client waits.
+
+    Raises:
+        BadSetting: gevent has replaced Python's, and these do not.
+    """
+    if not inspect.isbuiltin(_thread.start_new_thread):
+        raise BadSetting(
+            "LabelConsumer needs threads, but they have been replaced by others, which do not run while "
+            "Kafka's client waits",
+            hint="Consume in a process that gevent has not patched.",
+        )
 
 
 def _end_aside(following: Following, kafka_topics: KafkaTopics) -> None:

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from tests.brokers.process import KafkaProcess
-from topicfold.client.kafka_consumer import (
+from topicfold.client.consuming.kafka_consumer import (
     KafkaLook,
     chooses_protocol,
     is_about_missing_topic,
@@ -51,7 +51,7 @@ def test_settings_that_choose_a_protocol_are_kept_and_never_contradicted(
 
 
 def test_what_the_caller_sets_counts_but_for_who_stores_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.client.kafka_consumer.Consumer", lambda conf: conf)
+    monkeypatch.setattr("topicfold.client.consuming.kafka_consumer.Consumer", lambda conf: conf)
     own = {"auto.offset.reset": "latest", "fetch.wait.max.ms": 7, "topic.metadata.refresh.interval.ms": 9}
     opened: Any = open_consumer(GROUP | own | {"enable.auto.offset.store": True}, newer=True)
     assert {name: opened[name] for name in own} == own
@@ -100,13 +100,13 @@ def test_a_missing_topic_is_told_from_other_errors() -> None:
 
 def test_a_look_lets_no_topic_be_made_whatever_the_consumer_lets(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[dict[str, Any]] = []
-    monkeypatch.setattr("topicfold.client.kafka_consumer.AdminClient", opened.append)
+    monkeypatch.setattr("topicfold.client.consuming.kafka_consumer.AdminClient", opened.append)
     KafkaLook(GROUP | {"allow.auto.create.topics": True})
     assert opened[0]["allow.auto.create.topics"] is False
 
 
 def test_a_cluster_that_does_not_answer_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.client.kafka_consumer._ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("topicfold.client.consuming.kafka_consumer._ANSWER_SECONDS", 0.2)
     assert KafkaLook(GROUP)(["orders"]) == {}
 
 
@@ -116,7 +116,7 @@ def test_what_a_group_reads_is_not_learnt_where_no_new_client_can_be_had(monkeyp
 
     look = KafkaLook(GROUP)
     monkeypatch.setattr(look, "_probe", SimpleNamespace(poll=lambda _: None, committed=lambda *_: []))
-    monkeypatch.setattr("topicfold.client.kafka_consumer.AdminClient", fail)
+    monkeypatch.setattr("topicfold.client.consuming.kafka_consumer.AdminClient", fail)
     assert look.elsewhere("billing", "me") is None
 
 
@@ -139,7 +139,7 @@ def test_what_a_group_reads_is_not_learnt_while_its_members_gather(
     described.set_result(SimpleNamespace(state=state, members=members))
     admin = SimpleNamespace(describe_consumer_groups=lambda *_, **__: {"billing": described})
     monkeypatch.setattr(look, "_probe", SimpleNamespace(poll=lambda _: None, committed=lambda *_: []))
-    monkeypatch.setattr("topicfold.client.kafka_consumer.AdminClient", lambda _: admin)
+    monkeypatch.setattr("topicfold.client.consuming.kafka_consumer.AdminClient", lambda _: admin)
     assert look.elsewhere("billing", "me") == found
 
 
@@ -191,7 +191,7 @@ def test_who_looks_for_topics_prints_nothing_though_the_consumer_is_debugged(cap
 
 _ASKING = """
 import sys
-from topicfold.client import kafka_consumer
+from topicfold.client.consuming import kafka_consumer
 
 kafka_consumer._ANSWER_SECONDS = 0.3
 looks = [kafka_consumer.KafkaLook({"bootstrap.servers": sys.argv[1], "log_level": 0}) for _ in range(6)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from topicfold.client.consumer_query import ConsumerQuery
+from topicfold.client.consuming.consumer_query import ConsumerQuery
 from topicfold.errors import InvalidRequest, InvalidSelector
 
 

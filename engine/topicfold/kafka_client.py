@@ -1,0 +1,41 @@
+"""What all clients of Kafka have in common: how one is made, and how an error that Kafka gives it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
+
+from topicfold.errors import BadSetting
+
+DENIED = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED})
+"""Codes that say that this principal lacks a right."""
+NOT_LET_IN = frozenset({KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._AUTHENTICATION})
+"""Codes that say that it could not log in."""
+
+Client = TypeVar("Client")
+
+
+def open_kafka_client(kind: Callable[[dict[str, Any]], Client], settings: Mapping[str, Any]) -> Client:
+    """Return a client with these settings; nothing is sent.
+
+    Raises:
+        BadSetting: Kafka's client does not accept them.
+    """
+    try:
+        return kind(dict(settings))
+    except KafkaException as error:
+        why = error_in(error).str()
+        cause: Exception = error
+    except (AttributeError, SystemError, TypeError, ValueError) as error:
+        # It reads settings in Python and in C, which says by a SystemError that there is another behind it.
+        why = str(error.__cause__ or error)
+        cause = error
+    raise BadSetting(f"Kafka's client does not accept these settings: {why}") from cause
+
+
+def error_in(exception: KafkaException) -> KafkaError:
+    """Return the error that `exception` carries."""
+    error: KafkaError = exception.args[0]
+    return error
