@@ -401,6 +401,17 @@ def test_a_checkpoint_that_can_be_written_no_more_is_named_too(tmp_path: Path, s
         compact(log, options, Listener(put_in_the_way))
 
 
+def test_a_checkpoint_in_which_no_stream_can_begin_is_named_too(
+    tmp_path: Path, spark: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, checkpoint = settings_of(log_file=tmp_path / "log.db"), tmp_path / "checkpoint"
+    append(log, random_values(10, 10))
+    checkpoint.touch()
+    monkeypatch.setattr(jobs, "own_checkpoint", lambda root, name: contextlib.nullcontext(root / name))
+    with pytest.raises(SnapshotUnwritable, match=r"the checkpoint .*/checkpoint cannot be written: "):
+        job(log, tmp_path / "snapshot", spark, checkpoint=checkpoint)
+
+
 def test_plans_lie_where_it_is_said_though_bare_paths_are_of_a_cluster_s_own_file_system(
     tmp_path: Path, spark: dict[str, str]
 ) -> None:

@@ -99,6 +99,12 @@ def test_a_stream_that_ended_is_a_checkpoint_that_cannot_be_written_only_where_i
             "\tat org.apache.spark.api.python.BasePythonRunner(PythonRunner.scala:1)\n",
             "OSError: [Errno 5] Input/output error",
         ),
+        (
+            "An error occurred while calling o112.start.\n"
+            ": org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device\n"
+            "\tat org.apache.hadoop.fs.RawLocalFileSystem.write(RawLocalFileSystem.java:486)\n",
+            "org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device",
+        ),
         ("[STREAM_FAILED] terminated with exception: no room\n", "[STREAM_FAILED] terminated with exception: no room"),
         ("", "Spark failed"),
     ],

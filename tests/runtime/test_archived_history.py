@@ -100,6 +100,20 @@ async def walked(chain: Chain) -> list[int]:
     return offsets
 
 
+async def test_a_walk_that_goes_on_in_the_table_asks_the_log_no_more(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        await snapshot(node, root)
+        trim(store, before=len(store.entries[0]))
+        chain = Chain(node.engine, node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE), node.asked().deadline)
+        assert await chain.step()
+        monkeypatch.setattr(node.engine.log, "read", None)
+        assert len(await walked(chain)) > 2
+        assert chain.gap is None
+
+
 async def test_pages_go_on_from_the_log_into_the_table(store: MemoryStore, root: Path) -> None:
     async with running(store, snapshot=root) as node:
         await live(node)

@@ -59,6 +59,7 @@ def test_garbage_is_counted_and_stops_nothing() -> None:
     noise = [b"", b"\x00" * 100, b"TFE1", b"TFE1" + b"\xff" * 200, MADE[:-1], MADE + b"x", b"{}" * 50]
     reader.deliver(entries(MADE, *noise, BORN))
     assert reader.counts == {Outcome.ACCEPTED: 2, Outcome.GARBAGE: len(noise)}
+    assert reader.garbage == {0: (len(noise), len(noise))}
     assert (reader.faults, reader.states[0].position) == ({}, 9)
 
 

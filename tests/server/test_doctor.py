@@ -178,6 +178,23 @@ async def test_a_node_whose_log_was_trimmed_is_warned_that_it_cannot_start_again
     assert warning["next"].endswith("save what this node knows before it stops (docs/recovery.md)")
 
 
+async def test_damaged_records_are_a_warning_that_tells_where_they_lie(orders: RestNode) -> None:
+    store = orders.node.log.store
+    store.append(PARTITION, b"not ours")
+    store.append(PARTITION, b"nor this")
+    end = len(store.entries[PARTITION])
+    await orders.node.caught_up()
+    found = await orders.get(DOCTOR)
+    assert problems(found) == []
+    assert found["warnings"] == [
+        {
+            "what": f"partition 3 has 2 records, the last at offset {end - 1}, that are damaged or not Topicfold's, "
+            "and without effect",
+            "next": "check what besides Topicfold can write to the log, and the disks that it is on",
+        }
+    ]
+
+
 async def test_nobody_is_told_to_compact_a_trimmed_log_whose_snapshot_was_lost(
     store: MemoryStore, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -237,7 +237,7 @@ class _Job:
                 silence = Silence(lambda: asyncio.run(require_log(self._settings)), self._listener.away)
                 while not query.awaitTermination(EVERY_SECONDS):
                     silence.check(query.status)
-        except StreamingQueryException as error:
+        except (StreamingQueryException, Py4JJavaError) as error:
             if self._error is None:
                 ended = self._error = self._translated(error)
                 if isinstance(ended, LogUnavailable) and is_of_checkpoint(ended.reason, root):

@@ -30,7 +30,7 @@ _LATE_WORKER = "Python worker failed to connect back"
 _LOST_WORKER = "Python worker exited unexpectedly"
 _TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentModification", re.IGNORECASE)
 _CAUSE = re.compile(
-    r"^\s*(?:Caused by: )?((?:(?:\w+\.)*\w+(?:Error|Exception)|topicfold\.errors\.\w+): .*\S)", re.MULTILINE
+    r"^\s*(?:Caused by: |: )?((?:(?:\w+\.)*\w+(?:Error|Exception)|topicfold\.errors\.\w+): .*\S)", re.MULTILINE
 )
 """A line of Python's or Java's that names an exception; the last such line names the root cause."""
 

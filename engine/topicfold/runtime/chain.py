@@ -34,6 +34,7 @@ _BLOCK = 100
 """Records read at once: versions of an aggregate that is changed often lie close together."""
 _ARCHIVED_BLOCK = 1_000
 """Events of an aggregate that are read at once where the log no longer holds them."""
+_ANOTHER, _GONE = "another record lies there", "the log no longer holds the record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +150,7 @@ class Chain:
         place = self.next
         if place is None:
             return None
-        entry = await self._entry(place.offset)
-        event = decode_event(entry.value) if entry else None
-        why = "another record lies there" if entry else "the log no longer holds the record"
-        link: Link | None = None
-        try:
-            link = (
-                Link(place.offset, event, decode_audit(event.audit)) if event else await self._archived_at(place.offset)
-            )
-        except OperatorNeeded as error:
-            why = f"{why}, and {error.reason}"
+        link, why = await self._link_at(place.offset)
         self.next = None
         if link is None or (link.event.event_id, link.event.name) != (place.event_id, self._target.name):
             self.gap = Gap(place.offset, why)
@@ -178,6 +170,22 @@ class Chain:
         settled = [self._operations.get(operation.id) for operation in event.operations]
         return self._life != GENESIS or any(each is not None and each.verdict == Verdict.NOT_EMPTY for each in settled)
 
+    async def _link_at(self, offset: int) -> tuple[Link | None, str]:
+        """Return the event there, and why it may not be the one that belongs there.
+
+        The log is not asked again for what was read from the table.
+        """
+        if (archived := self._archived.get(offset)) is not None:
+            return archived, _GONE
+        entry = await self._entry(offset)
+        if (event := decode_event(entry.value) if entry else None) is not None:
+            return Link(offset, event, decode_audit(event.audit)), _ANOTHER
+        why = _ANOTHER if entry else _GONE
+        try:
+            return await self._archived_at(offset), why
+        except OperatorNeeded as error:
+            return None, f"{why}, and {error.reason}"
+
     async def _entry(self, offset: int) -> Entry | None:
         if offset not in self._block:
             first = max(0, offset - _BLOCK + 1)
@@ -194,7 +202,7 @@ class Chain:
             WrongSnapshot, LevelUnsupported: it is of another log, or of a newer version.
             LogUnavailable: it was not read by the deadline. Overloaded: too many ask.
         """
-        if self._archive is not None and offset not in self._archived:
+        if self._archive is not None:
             kind, name, partition = AggregateKind(self._target.kind), self._target.name, self._target.partition
             try:
                 async with asyncio.timeout_at(self.deadline):

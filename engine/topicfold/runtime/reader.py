@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import structlog
 
@@ -25,6 +26,13 @@ Listener = Callable[[int, Change], None]
 """Takes (partition, change), in log order, after the whole batch is folded. Must not raise or block."""
 
 
+class Garbage(NamedTuple):
+    """How many records of a partition were garbage since the node started, and the offset of the last one."""
+
+    records: int
+    last: int
+
+
 class Reader:
     """Folds every partition. `states` is for everybody to read and for nobody else to change."""
 
@@ -32,6 +40,7 @@ class Reader:
         self.states = states
         self.faults: dict[int, TopicfoldError] = {}
         self.counts: Counter[Outcome] = Counter()
+        self.garbage: dict[int, Garbage] = {}
         self._tracker = tracker
         self._listeners: tuple[Listener, ...] = ()
 
@@ -76,6 +85,9 @@ class Reader:
                     OperatorNeeded(f"folding failed at partition {partition} offset {offset}: {error}"), partition
                 )
                 continue
+            if change.outcome is Outcome.GARBAGE:
+                before = self.garbage[partition].records if partition in self.garbage else 0
+                self.garbage[partition] = Garbage(before + 1, offset)
             changes.append((partition, change))
             touched.add(partition)
         self._publish(changes, touched)

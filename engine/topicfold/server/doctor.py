@@ -88,7 +88,8 @@ class Doctor:
             snapshot=snapshot,
             problems=problems,
             warnings=[
-                *self._settings(is_advice=True), *self._beginning(is_trimmed), *self._old_snapshot(), *self._apart()
+                *self._settings(is_advice=True), *self._garbage(), *self._beginning(is_trimmed), *self._old_snapshot(),
+                *self._apart(),
             ],
         )  # fmt: skip
         return Response(diagnosis.model_dump_json(by_alias=True), media_type=JSON_TYPE)
@@ -185,6 +186,15 @@ class Doctor:
             return any((await self.node.engine.log.start_offsets()).values())
         except LogUnavailable:
             return False
+
+    def _garbage(self) -> Iterator[DiagnosedProblem]:
+        """Yield where the log has records that are damaged or not Topicfold's, among those folded since the start."""
+        for partition, (records, last) in sorted(self.node.engine.reader.garbage.items()):
+            which, verb = f"partition {partition} has a record at offset {last} that", "is"
+            if records > 1:
+                which, verb = f"partition {partition} has {records} records, the last at offset {last}, that", "are"
+            what = f"{which} {verb} damaged or not Topicfold's, and without effect"
+            yield _problem(what, "check what besides Topicfold can write to the log, and the disks that it is on")
 
     def _beginning(self, is_trimmed: bool) -> Iterator[DiagnosedProblem]:
         """Yield that this node could not start again, where the log lost its beginning and no snapshot is named."""
