@@ -37,6 +37,7 @@ from topicfold.server.connection import Connection
 from topicfold.server.loading_bar import loading_bar
 from topicfold.server.node import Node
 from topicfold.server.open_files import OpenFiles
+from topicfold.server.spare_memory import SpareMemory
 from topicfold.settings import Settings
 from topicfold.signals import handling
 from topicfold.starting import engine_options, open_listings, open_log, open_upkeep
@@ -157,6 +158,7 @@ class Server(uvicorn.Server):
         self._listener: socket.socket | None = None
         self._drained_at = math.inf
         self._open_files = OpenFiles()
+        self._spare_memory = SpareMemory()
         self.starts_anew = False
 
     async def serve_on(self, listener: socket.socket) -> None:
@@ -174,8 +176,11 @@ class Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Return whether to stop now: told to, and drained since. Called ten times a second."""
-        if not counter % _TICKS_BETWEEN_LOOKS and self._listener is not None and self._listener.fileno() >= 0:
-            self._open_files.look(self._listener.fileno())
+        if not counter % _TICKS_BETWEEN_LOOKS:
+            # What was asked is let go of a little later than whoever asked it.
+            self._spare_memory.look(max(len(self.server_state.connections), len(self.server_state.tasks)))
+            if self._listener is not None and self._listener.fileno() >= 0:
+                self._open_files.look(self._listener.fileno())
         return await super().on_tick(counter) and (self.starts_anew or self._has_drained())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
