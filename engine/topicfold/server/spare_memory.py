@@ -16,6 +16,20 @@ CROWD = 1_000
 """What fewer have left is a few megabytes."""
 
 
+def _trim_of_libc() -> Callable[[int], object] | None:
+    """Return what has the C library give back whole pages; only glibc has it, and not every Python can call it."""
+    with suppress(ImportError, AttributeError):
+        import ctypes
+
+        trim: Callable[[int], object] = ctypes.CDLL(None).malloc_trim
+        return trim
+    return None
+
+
+_trim = _trim_of_libc()
+"""Looked for at once: what is imported after a crowd stays for good amid what that has left."""
+
+
 def give_back() -> None:
     """Give back what is free, as far as anything can be.
 
@@ -26,11 +40,8 @@ def give_back() -> None:
     gc.freeze()
     gc.collect()
     gc.unfreeze()
-    # Only glibc has it, and not every Python has ctypes.
-    with suppress(ImportError, AttributeError):
-        import ctypes
-
-        ctypes.CDLL(None).malloc_trim(0)
+    if _trim is not None:
+        _trim(0)
 
 
 class SpareMemory:
