@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, ExitStack
 from itertools import count
 from statistics import median
 
+from tests import plain_http
 from tests.benchmarks import watch_index, watch_load
 from tests.benchmarks.bare import bare_loop, round_trips
 from tests.benchmarks.bare_broadcast import Broadcast, bare_bytes, broadcast_to_all, broadcasting, port_of
@@ -36,6 +37,8 @@ _BATCH = 10
 _IN_A_ROW = 500
 _NUMBERS = count()
 _FRAMES_SECONDS = 30.0
+_SETTLED_SECONDS = 3.0
+"""A server looks each second whether a crowd has left."""
 _MOST_PAIRS = 5
 _WATCHED, _UNWATCHED = "watched", "unwatched"
 
@@ -207,14 +210,19 @@ class Place:
         return resident_bytes(self._node.process.pid)
 
     def _held_when_settled(self) -> int:
-        """Return what the server holds once that falls no more."""
-        held = self._held()
-        while True:
-            time.sleep(0.5)
+        """Return what the server holds once nobody watches, and that has not fallen for `_SETTLED_SECONDS`.
+
+        Before the last has been let go of hardly anything can be given back, so it may not fall for a while then, too.
+        """
+        while "\ntopicfold_watchers 0.0\n" not in plain_http.get(f"{self._node.url}/metrics", timeout=60).text:
+            time.sleep(0.1)
+        held, since = self._held(), time.monotonic()
+        while time.monotonic() < since + _SETTLED_SECONDS:
+            time.sleep(0.1)
             now = self._held()
-            if now >= held:
-                return now
-            held = now
+            if now < held:
+                held, since = now, time.monotonic()
+        return held
 
 
 def _median_ms(written: Sequence[Written]) -> float:

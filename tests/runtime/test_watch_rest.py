@@ -58,6 +58,14 @@ async def test_of_parts_without_frames_only_so_many_are_kept(orders: Node, monke
     assert len(rest._parts) == 3
 
 
+async def test_for_those_who_know_all_already_nothing_is_kept(orders: Node) -> None:
+    rest, folded = orders.engine.watches.rest, orders.engine.states[0].position
+    for selector in ("one", "another"):
+        part = rest.after(Watching(orders, selector).watcher.subject, {0: folded})
+        assert (part.frames, part.positions, part.said, part.reset) == ((), {0: folded}, None, None)
+    assert not rest._parts
+
+
 async def test_what_was_kept_for_somebody_is_not_shown_once_they_may_see_it_no_more(
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ import sys
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from topicfold.client import Client, RetryRule
 from topicfold.errors import BadSetting
 from topicfold.server import run
 from topicfold.server.run import listen, server_of
+from topicfold.server.spare_memory import CROWD, SpareMemory
 from topicfold.settings import Settings
 
 PROGRAM = """
@@ -264,6 +266,30 @@ async def test_a_server_that_drains_is_told_twice_more_before_it_cuts_answers_of
         server.handle_exit(signal.SIGINT, None)
         told.append((await server.on_tick(1), server.force_exit))
     assert told == [(False, False), (True, False), (True, True)]
+
+
+async def test_all_answers_say_when_they_were_made(rest: RestNode) -> None:
+    server = server_of(rest.node.engine, Settings())
+    await server.on_tick(0)
+    ((name, value),) = server.server_state.default_headers
+    assert name == b"date"
+    # As HTTP has it, to the second: RFC 9110, 5.6.7.
+    assert format_datetime(parsedate_to_datetime(value.decode()), usegmt=True).encode() == value
+
+
+async def test_a_server_gives_memory_back_once_a_crowd_has_left_and_is_answered_no_more(
+    rest: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[None] = []
+    monkeypatch.setattr(run, "SpareMemory", lambda: SpareMemory(lambda: given.append(None)))
+    server = server_of(rest.node.engine, Settings())
+    state: Any = server.server_state
+    crowd, counts = range(CROWD), []
+    for connections, tasks in ((crowd, crowd), ((), crowd), ((), crowd), ((), ()), ((), ())):
+        state.connections, state.tasks = set(connections), set(tasks)
+        await server.on_tick(0)
+        counts.append(len(given))
+    assert counts == [0, 0, 0, 0, 1]
 
 
 async def test_an_engine_whose_place_another_takes_is_gone_before(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,11 +97,11 @@ def _rarest(query: TopicQuery, labels: Sequence[LabelIndex]) -> tuple[Place, ...
 
 def _places(requirement: Positive) -> tuple[Place, ...]:
     match requirement:
-        case Equals(key, value):
+        case Equals(key=key, value=value):
             return ((key, value),)
-        case In(key, values):
+        case In(key=key, values=values):
             return tuple((key, value) for value in sorted(values))
-        case Exists(key) | GreaterThan(key) | LessThan(key):
+        case Exists(key=key) | GreaterThan(key=key) | LessThan(key=key):
             return ((key, None),)
         case _:
             assert_never(requirement)

@@ -69,6 +69,9 @@ class Rest:
         """
         if not subject.tells_former_lives and (ended := self._ended(subject, positions)) is not None:
             return Part((), positions, None, Reset.of_end(ended))
+        # Kept, it would be of no use to anybody, amid the memory of a crowd that has long left.
+        if all(self._states[each].position == position for each, position in positions.items()):
+            return Part((), positions, None, None)
         whole = subject, tuple(sorted(positions.items()))
         for_now = whole, tuple([self._states[partition].position for partition in sorted(positions)])
         part = self._parts.get(whole) or self._parts.get(for_now)
