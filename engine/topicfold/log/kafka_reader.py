@@ -48,7 +48,7 @@ class KafkaReader:
         Raises:
             KafkaException: librdkafka rejects the settings.
         """
-        self._connections = KafkaConnections()
+        self._connections = KafkaConnections(settings)
         own = {"fetch.wait.max.ms": _FETCH_WAIT_MS, "error_cb": self._connections.note}
         self._consumer = Consumer({**without_lines(settings), **own})
         self._topic = topic

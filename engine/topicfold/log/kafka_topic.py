@@ -57,7 +57,7 @@ class LogTopics:
             KafkaException: librdkafka rejects the settings.
         """
         # A halted broker keeps its connections: without this, a request to it would take a minute to be given up.
-        self._connections = KafkaConnections()
+        self._connections = KafkaConnections(settings)
         own: dict[str, Any] = {"socket.timeout.ms": int(1000 * _ANSWER_SECONDS), "error_cb": self._connections.note}
         self._admin = AdminClient({**own, **without_lines(settings)})
         self._bootstrap = bootstrap
