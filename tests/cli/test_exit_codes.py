@@ -377,6 +377,9 @@ def test_an_interrupt_while_the_command_is_loaded_is_130_without_a_traceback() -
         ("topics rollback", "topicfold rollback --help"),
         ("export", "topicfold policies export --help"),
         ("topics tenants", "topicfold tenants --help"),
+        ("find", "topicfold topics list --help"),
+        ("topics describe", "topicfold topics get --help"),
+        ("label", "topicfold topics set-custom-labels --help"),
         (
             "create",
             "topicfold topics create --help; or topicfold namespaces create --help; or topicfold tenants create --help",
