@@ -57,6 +57,19 @@ def test_an_answer_in_another_language_is_not_taken_for_one_that_is_too_large() 
     assert "increase" not in told
 
 
+@pytest.mark.parametrize(
+    ("broker", "is_given"), [("b1:9092/bootstrap", False), ("b1:9092/1", False), ("ssl://kafka:9093/2", True)]
+)
+def test_of_an_address_that_nobody_here_has_written_it_is_said_where_it_is_from(broker: str, is_given: bool) -> None:
+    connections = KafkaConnections({"bootstrap.servers": "b1:9092"})
+    connections.note(
+        KafkaError(KafkaError._RESOLVE, f"{broker}: Failed to resolve: unknown (after 1ms in state CONNECT)")
+    )
+    told = connections.cause_of(KafkaError(KafkaError._TIMED_OUT)).str()
+    where = "; the cluster gives this address, in its advertised.listeners"
+    assert told == f"{broker}: Failed to resolve: unknown" + (where if is_given else "")
+
+
 def test_what_says_something_itself_stays_as_it_is(refused: KafkaConnections) -> None:
     denied = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
     assert refused.cause_of(denied) is denied

@@ -19,6 +19,8 @@ _EMPTY_WORDS = frozenset(
 _CIRCUMSTANCES = re.compile(r" \(after \d+ms in state .*\)$")
 _NO_KAFKA = re.compile(r"Invalid response size .*")
 """What librdkafka makes of an answer in another language, such as HTTP; it would have its own limit raised then."""
+_BROKER = re.compile(r"(?:\w+://)?(\S+)/\d+: ")
+_NOBODY_THERE = frozenset({KafkaError._RESOLVE, KafkaError._TRANSPORT})
 
 
 class Throttle(Protocol):
@@ -47,6 +49,7 @@ class KafkaConnections:
         """Know of none yet; `settings` are the client's."""
         protocol = settings.get("security.protocol", "PLAINTEXT")
         self._doubt = f"it may expect another security.protocol than {protocol}, or be no Kafka broker"
+        self._bootstrap = str(settings.get("bootstrap.servers", ""))
         self._trouble: KafkaError | None = None
         self._throttled: KafkaError | None = None
 
@@ -63,6 +66,9 @@ class KafkaConnections:
             text = _NO_KAFKA.sub(
                 f"it does not answer as Kafka does: {self._doubt}", _CIRCUMSTANCES.sub("", error.str())
             )
+            broker = _BROKER.match(text)
+            if error.code() in _NOBODY_THERE and broker and broker[1] not in self._bootstrap:
+                text += "; the cluster gives this address, in its advertised.listeners"
             self._trouble = KafkaError(error.code(), text)
 
     def note_throttle(self, told: Throttle) -> None:

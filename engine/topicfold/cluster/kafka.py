@@ -53,7 +53,7 @@ class KafkaCluster:
         """
         self._bootstrap = bootstrap
         self._answer_seconds = answer_seconds
-        self._connections = KafkaConnections(settings or {})
+        self._connections = KafkaConnections({**(settings or {}), "bootstrap.servers": bootstrap})
         try:
             # A broker that was halted keeps its connections: only so is a request to it given up within a minute.
             own = {**_PINNED, "socket.timeout.ms": int(1000 * answer_seconds), "error_cb": self._connections.note}
