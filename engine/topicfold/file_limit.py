@@ -16,11 +16,11 @@ With fewer it got somewhere, and then what failed first was reported: a log that
 """
 
 
-def want_files() -> None:
+def want_files(needed: int = NEEDED_FILES) -> None:
     """Raise the limit of open files as far as the system allows without asking anybody.
 
     Raises:
-        BadSetting: it stays below what a node needs.
+        BadSetting: it stays below what is `needed`.
     """
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = WANTED_FILES if most == resource.RLIM_INFINITY else min(WANTED_FILES, most)
@@ -28,8 +28,8 @@ def want_files() -> None:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
             limit = wanted
-    if limit != resource.RLIM_INFINITY and limit < NEEDED_FILES:
+    if limit != resource.RLIM_INFINITY and limit < needed:
         raise BadSetting(
-            f"this process may have no more than {limit} files open, and needs {NEEDED_FILES}",
+            f"this process may have no more than {limit} files open, and needs {needed}",
             hint="Raise that limit: 'ulimit -n 65536' in a shell, LimitNOFILE=65536 in a unit of systemd.",
         )
