@@ -19,7 +19,7 @@ _SELECTOR_OPTIONS = ("-l", "--selector")
 _LOOKS: Mapping[str, re.Pattern[str]] = {
     "selector": re.compile(r"!?[^=]+=.+|!.+|.+ (not)?in ?\(.*"),
     "namespaces": re.compile(r"[^/=\s]+/[^/=\s]+"),
-    "match": re.compile(r"[^/\s]*\*[^/\s]*"),
+    "match": re.compile(r"(?!\*$)[^/\s]*\*[^/\s]*"),  # A star alone is all namespaces.
     "bootstrap": re.compile(r"\S+:\d+"),
 }
 """How values look of options that are easily forgotten, by parameter. One of which there is one holds several."""
