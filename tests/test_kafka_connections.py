@@ -9,13 +9,14 @@ from confluent_kafka import KafkaError
 
 from topicfold.kafka_connections import KafkaConnections
 
-REFUSED = KafkaError(KafkaError._AUTHENTICATION, "b1: invalid credentials (after 3ms in state AUTH_REQ, 1 suppressed)")
+_WHEN = "(after 3ms in state AUTH_REQ, 1 identical error(s) suppressed)"
+REFUSED = KafkaError(KafkaError._AUTHENTICATION, f"b1: invalid credentials {_WHEN}")
 
 
 @pytest.fixture
 def refused() -> KafkaConnections:
     """Connections that a broker has refused."""
-    connections = KafkaConnections()
+    connections = KafkaConnections({})
     connections.note(REFUSED)
     return connections
 
@@ -34,13 +35,48 @@ def test_that_no_broker_is_up_or_a_topic_unknown_is_no_word_of_connections(refus
     assert refused.cause_of(KafkaError(KafkaError._ALL_BROKERS_DOWN)).code() == KafkaError._AUTHENTICATION
 
 
+@pytest.mark.parametrize(("settings", "protocol"), [({}, "PLAINTEXT"), ({"security.protocol": "SASL_SSL"}, "SASL_SSL")])
+def test_where_connections_are_made_and_closed_the_protocol_is_doubted_until_there_is_more_to_say(
+    settings: dict[str, str], protocol: str
+) -> None:
+    connections = KafkaConnections(settings)
+    connections.note(KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
+    told = connections.cause_of(KafkaError(KafkaError._TIMED_OUT)).str()
+    assert told.startswith("what listens there closes connections")
+    assert f"another security.protocol than {protocol}," in told
+    connections.note(REFUSED)
+    assert connections.cause_of(KafkaError(KafkaError._TIMED_OUT)).str() == "b1: invalid credentials"
+
+
+def test_an_answer_in_another_language_is_not_taken_for_one_that_is_too_large() -> None:
+    connections = KafkaConnections({})
+    size = "Receive failed: Invalid response size 1213486160 (0..100000000): increase receive.message.max.bytes"
+    connections.note(KafkaError(KafkaError._BAD_MSG, f"b1: {size} (after 0ms in state APIVERSION_QUERY)"))
+    told = connections.cause_of(KafkaError(KafkaError._TIMED_OUT)).str()
+    assert told.startswith("b1: Receive failed: it does not answer as Kafka does: ")
+    assert "increase" not in told
+
+
+@pytest.mark.parametrize(
+    ("broker", "is_given"), [("b1:9092/bootstrap", False), ("b1:9092/1", False), ("ssl://kafka:9093/2", True)]
+)
+def test_of_an_address_that_nobody_here_has_written_it_is_said_where_it_is_from(broker: str, is_given: bool) -> None:
+    connections = KafkaConnections({"bootstrap.servers": "b1:9092"})
+    connections.note(
+        KafkaError(KafkaError._RESOLVE, f"{broker}: Failed to resolve: unknown (after 1ms in state CONNECT)")
+    )
+    told = connections.cause_of(KafkaError(KafkaError._TIMED_OUT)).str()
+    where = "; the cluster gives this address, in its advertised.listeners"
+    assert told == f"{broker}: Failed to resolve: unknown" + (where if is_given else "")
+
+
 def test_what_says_something_itself_stays_as_it_is(refused: KafkaConnections) -> None:
     denied = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
     assert refused.cause_of(denied) is denied
 
 
 def test_who_waited_in_vain_above_a_quota_is_told_so_until_it_is_kept_to() -> None:
-    connections = KafkaConnections()
+    connections = KafkaConnections({})
     connections.note_throttle(SimpleNamespace(broker_name="b1", throttle_time=12.34))
     connections.forget()
     silent = KafkaError(KafkaError._MSG_TIMED_OUT)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from confluent_kafka import KafkaError
 
@@ -16,7 +17,11 @@ NOT_CONNECTED = frozenset(
     }
 )
 """What a client says where it has no connection, or none yet: on a busy machine the first attempt may fail."""
-_CIRCUMSTANCES = re.compile(r" \(after [^()]* in state [^()]*\)$")
+_CIRCUMSTANCES = re.compile(r" \(after \d+ms in state .*\)$")
+_NO_KAFKA = re.compile(r"Invalid response size .*")
+"""What librdkafka makes of an answer in another language, such as HTTP; it would have its own limit raised then."""
+_BROKER = re.compile(r"(?:\w+://)?(\S+)/\d+: ")
+_NOBODY_THERE = frozenset({KafkaError._RESOLVE, KafkaError._TRANSPORT})
 
 
 class Throttle(Protocol):
@@ -33,7 +38,7 @@ class KafkaConnections:
 
     A client tells of them within `poll` alone. Not for two threads at once.
 
-    >>> connections = KafkaConnections()
+    >>> connections = KafkaConnections({})
     >>> refused = "b1: SASL authentication error: invalid credentials (after 3ms in state AUTH_REQ)"
     >>> connections.note(KafkaError(KafkaError._AUTHENTICATION, refused))
     >>> connections.note(KafkaError(KafkaError._ALL_BROKERS_DOWN, "3/3 brokers are down"))
@@ -41,14 +46,31 @@ class KafkaConnections:
     'b1: SASL authentication error: invalid credentials'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        """Know of none yet; `settings` are the client's."""
+        protocol = settings.get("security.protocol", "PLAINTEXT")
+        self._doubt = f"it may expect another security.protocol than {protocol}, or be no Kafka broker"
+        self._bootstrap = str(settings.get("bootstrap.servers", ""))
         self._trouble: KafkaError | None = None
         self._throttled: KafkaError | None = None
 
     def note(self, error: KafkaError) -> None:
-        """Take what the client says of one of them: its `error_cb`."""
-        if error.code() < 0 and error.code() != KafkaError._ALL_BROKERS_DOWN:
-            self._trouble = error
+        """Take what the client says of one of them: its `error_cb`.
+
+        That all brokers are down is said after the reason, except of connections that were made and then closed: these
+        it does not report. So a broker ends one whose first bytes are not of the protocol that it expects.
+        """
+        if error.code() == KafkaError._ALL_BROKERS_DOWN:
+            closed = f"what listens there closes connections: {self._doubt}"
+            self._trouble = self._trouble or KafkaError(KafkaError._TRANSPORT, closed)
+        elif error.code() < 0:
+            text = _NO_KAFKA.sub(
+                f"it does not answer as Kafka does: {self._doubt}", _CIRCUMSTANCES.sub("", error.str())
+            )
+            broker = _BROKER.match(text)
+            if error.code() in _NOBODY_THERE and broker and broker[1] not in self._bootstrap:
+                text += "; the cluster gives this address, in its advertised.listeners"
+            self._trouble = KafkaError(error.code(), text)
 
     def note_throttle(self, told: Throttle) -> None:
         """Take that a broker lets the client wait, or no longer: its `throttle_cb`."""
@@ -62,6 +84,4 @@ class KafkaConnections:
     def cause_of(self, error: KafkaError) -> KafkaError:
         """Return what was noted last, where `error` only says that nothing came; else `error` itself."""
         cause = self._trouble or self._throttled
-        if cause is None or error.code() not in NOT_CONNECTED:
-            return error
-        return KafkaError(cause.code(), _CIRCUMSTANCES.sub("", cause.str()))
+        return error if cause is None or error.code() not in NOT_CONNECTED else cause

@@ -109,6 +109,7 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
         (["topics", "list", "--match", "ord*"], 2, "give --regex 'ord.*' instead of --match"),
         (["topics", "list", "--match", "a.b*__**"], 2, r"give --regex 'a\.b.*__.*' instead of --match"),
         (["topics", "list", "--match", "__a"], 2, "Part segments with '__'"),
+        (["topics", "list", "orders"], 2, "write it like public/default; of a topic, topicfold topics get orders"),
         (["topics", "list", "-o", "wide"], 2, "topicfold topics list --help"),
         (["topics", "create", "x", "--partitions", "3"], 2, "--partitions is an option of create-partitioned-topic"),
         (["topics", "create", "x", "-p", "3"], 2, "; -p is an option of create-partitioned-topic, "),
@@ -377,6 +378,9 @@ def test_an_interrupt_while_the_command_is_loaded_is_130_without_a_traceback() -
         ("topics rollback", "topicfold rollback --help"),
         ("export", "topicfold policies export --help"),
         ("topics tenants", "topicfold tenants --help"),
+        ("find", "topicfold topics list --help"),
+        ("topics describe", "topicfold topics get --help"),
+        ("label", "topicfold topics set-custom-labels --help"),
         (
             "create",
             "topicfold topics create --help; or topicfold namespaces create --help; or topicfold tenants create --help",

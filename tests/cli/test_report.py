@@ -51,9 +51,10 @@ def snapshot(server_url: str, store: MemoryStore, tmp_path_factory: pytest.TempP
 def test_topics_that_the_server_cannot_read_are_told_of(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     partitions = {"0": {"undecodableTopics": 2}, "1": {"undecodableTopics": 1}}
     monkeypatch.setattr(Client, "readiness", lambda _: Readiness(True, {"partitions": partitions}))
-    shown = run("report", "labels", "-o", "json")
-    assert json.loads(shown.out)["topics"] == 12
-    assert "warning: the server cannot read the records of 3 topics, wherever; counted without labels" in shown.err
+    for words in (["report", "labels"], ["explain", "!team", "-A"]):
+        shown = run(*words, "-o", "json")
+        assert json.loads(shown.out)["topics"] == 12
+        assert "warning: the server cannot read the records of 3 topics, wherever; counted without labels" in shown.err
 
 
 def test_tables_show_coverage_owners_and_what_looks_misspelt(run: Run) -> None:

@@ -181,7 +181,11 @@ def test_an_empty_variable_is_as_good_as_none(
         ("KAFKA_BOOTSTRAP", "b:1,kafka://b:2", "TOPICFOLD_KAFKA_BOOTSTRAP: write HOST:PORT, without kafka://"),
         ("KAFKA_SETTINGS", "a", "TOPICFOLD_KAFKA_SETTINGS is not a JSON object"),
         ("POLICY_DEFAULTS", "a", "TOPICFOLD_POLICY_DEFAULTS is not a JSON object"),
-        ("KAFKA_SETTINGS", '[{"sasl.password": "hunter2"}]', "TOPICFOLD_KAFKA_SETTINGS: should be a valid dictionary"),
+        (
+            "KAFKA_SETTINGS",
+            '[{"sasl.password": "hunter2"}]',
+            "TOPICFOLD_KAFKA_SETTINGS: should be keys with values, not a text or a list",
+        ),
         ("ADVERTISED_URL", "http://me:p@w@node1:80", "TOPICFOLD_ADVERTISED_URL: it cannot contain a user or password"),
     ],
 )

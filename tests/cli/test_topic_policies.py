@@ -34,6 +34,8 @@ def test_a_help_does_not_say_again_what_the_policy_is_called(bare_run: Run) -> N
     assert "Set the maximum number of subscriptions of a topic; 0: no limit. Example" in shown
     shown = " ".join(bare_run("topicPolicies", "set-max-message-size", "--help").out.split())
     assert "Set the maximum message size of a topic. Size of the largest accepted message, in bytes. Example" in shown
+    limits = [policy for policy in POLICIES if policy.doc.startswith("Maximum number")]
+    assert not [policy.name for policy in limits if not policy.doc.lower().startswith(policy.title)]
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +104,7 @@ def test_a_value_for_all_clusters_is_apart_from_the_topics_own(run: Run) -> None
     assert run("topicPolicies", "get-max-producers", "orders").out == "null\n"
     assert (
         run("topicPolicies", "remove-max-producers", "orders", "--global").err
-        == f"removed global maximum number of producers from {TOPIC}\n"
+        == f"removed global maximum number of connected producers from {TOPIC}\n"
     )
 
 

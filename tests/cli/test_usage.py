@@ -117,6 +117,11 @@ def test_what_cannot_be_meant_is_told_with_what_may_be_and_the_help_of_the_comma
         ("topics list a/b", "c/d", "namespace"),
         ("report labels", "public/default", "namespace"),
         ("explain team=pay", "public/default", "namespace"),
+        ("report labels -n acme/pay", "public/default", "namespace"),
+        ("topics list", "team=pay", "selector"),
+        ("topics list", "eu__**", "match"),
+        ("watch", "eu__*", "match"),
+        ("consume", "team=pay", "selector"),
     ],
 )
 def test_a_selector_or_a_namespace_that_stands_alone_is_told_the_option_that_it_belongs_to(
@@ -125,6 +130,26 @@ def test_a_selector_or_a_namespace_that_stands_alone_is_told_the_option_that_it_
     ran = bare_run(*command.split(), value)
     assert ran.code == 2
     assert ran.err.splitlines()[0].endswith(f"it stands alone; write --{option} {shlex.quote(value)}")
+
+
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        (["topics", "list", "-l", "team=pay", "tier=gold"], "--selector team=pay,tier=gold"),
+        (["watch", "team=pay", "tier in (a,b)"], "--selector 'team=pay,tier in (a,b)'"),
+        (["consume", "--bootstrap", "b1:9092", "b2:9092"], "--bootstrap b1:9092,b2:9092"),
+    ],
+)
+def test_what_goes_on_alone_is_written_in_the_one_option_that_takes_all_of_it(
+    bare_run: Run, words: list[str], whole: str
+) -> None:
+    ran = bare_run(*words)
+    assert (ran.code, ran.err.splitlines()[0].partition("; write ")[2]) == (2, whole)
+
+
+def test_no_option_that_is_missing_is_offered_a_value_that_cannot_be_its(bare_run: Run) -> None:
+    assert "--bootstrap orders" not in bare_run("consume", "orders").err
+    assert "write --bootstrap b1:9092\n" in bare_run("consume", "b1:9092", "-l", "team=pay").err
 
 
 @pytest.mark.parametrize("option", ["-l", "--selector"])

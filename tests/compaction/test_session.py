@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import threading
 import tomllib
 from pathlib import Path
@@ -143,3 +145,13 @@ def test_the_version_to_install_is_the_one_that_the_tests_run_with() -> None:
     tested = f"pyspark=={session._TESTED_PYSPARK}"
     assert tested in project["optional-dependencies"]["dev"]
     assert session._TESTED_PYSPARK in (CHECKOUT / "docs" / "compaction.md").read_text()
+
+
+def test_where_java_could_not_open_all_of_sparks_jars_it_is_not_started() -> None:
+    opening = "from topicfold.compaction.session import open_session; open_session({}, needs_kafka=False)"
+    ended = subprocess.run(
+        ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", sys.executable, "-c", opening],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "BadSetting: this process may have no more than 256 files open, and needs 512" in ended.stderr
+    assert "java" not in ended.stderr

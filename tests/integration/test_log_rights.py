@@ -49,6 +49,16 @@ def test_a_node_that_is_to_make_its_log_says_of_each_right_that_it_lacks_how_to_
         pass
 
 
+def test_who_does_not_speak_the_protocol_of_a_listener_is_asked_about_that(
+    guarded: GuardedKafka, tmp_path: Path
+) -> None:
+    node = Node(["--kafka", guarded.guarded_bootstrap], tmp_path / "plain.log")
+    node.launch()
+    assert node.process is not None
+    assert node.process.wait(60) == 6
+    assert "it may expect another security.protocol than PLAINTEXT" in node.output.read_text()
+
+
 def test_who_comes_with_a_wrong_password_is_told_so_and_asked_about_the_security_settings(
     guarded: GuardedKafka, tmp_path: Path
 ) -> None:

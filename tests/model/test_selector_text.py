@@ -136,3 +136,10 @@ def test_it_is_said_how_a_value_is_asked_for_that_no_selector_can_write(text: st
     with pytest.raises(InvalidSelector) as caught:
         parse_selector(text)
     assert caught.value.hint.endswith('. JSON takes any value: {"matchLabels": {"owner": "ann@example.com"}}')
+
+
+@pytest.mark.parametrize("text", ["team=*", "team in (pay*)"])
+def test_who_writes_a_star_for_a_value_is_told_that_it_stands_for_nothing_else(text: str) -> None:
+    with pytest.raises(InvalidSelector) as caught:
+        parse_selector(text)
+    assert ". No * stands for anything here: a key alone finds it with any value. JSON takes" in caught.value.hint

@@ -77,6 +77,23 @@ async def test_a_kafka_topic_with_other_partitions_is_409_and_says_their_number(
     assert "exists with 3 partitions, not 1" in answer.json()["reason"]
 
 
+async def test_a_doctor_says_why_the_cluster_does_not_answer_until_it_does(cluster: WilfulCluster) -> None:
+    async with told_of(cluster) as (rest, upkeep):
+        cluster.is_reachable = False
+        await upkeep.run_once()
+        [told] = (await rest.get("/api/v1/doctor"))["problems"]
+        trouble = upkeep.trouble
+        assert trouble is not None
+        assert trouble.reason
+        assert (told["what"], told["next"]) == (
+            f"the Kafka cluster cannot be reached: {trouble.reason}",
+            trouble.hint,
+        )
+        cluster.heal()
+        await upkeep.run_once()
+        assert (await rest.get("/api/v1/doctor"))["problems"] == []
+
+
 async def test_a_doctor_warns_of_topics_that_are_gone_from_a_followed_cluster(cluster: WilfulCluster) -> None:
     async with told_of(cluster, follows=True) as (rest, upkeep):
         for name in ("orders", "bills"):

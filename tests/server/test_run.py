@@ -6,7 +6,6 @@ import errno
 import gc
 import json
 import re
-import resource
 import signal
 import socket
 import subprocess
@@ -90,23 +89,6 @@ def test_a_server_that_is_not_to_wait_cuts_off_who_has_not_said_all_and_calls_th
                 assert client.recv(1000) == b""
         assert '"error"' not in process.stderr.read()
         assert process.wait(10) == 0
-
-
-def test_a_server_may_have_as_many_connections_as_the_system_lets_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    monkeypatch.setattr(run, "_serve", lambda *_, **__: no_serving())
-    # Else whatever runs in this process afterwards says no more than warnings.
-    monkeypatch.setattr(run, "configure_logging", lambda **_: None)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
-        assert run.serve(Settings(port=0), is_quiet=True) == 0
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1], run.WANTED_FILES)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
-async def no_serving() -> None:
-    """Stand for serving."""
 
 
 def test_a_server_whose_terminal_is_closed_stops_in_good_order_too(tmp_path: Path) -> None:

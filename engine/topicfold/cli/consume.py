@@ -164,7 +164,8 @@ def teller(warn: Callable[..., None], bootstrap: str) -> Callable[[Any], None]:
         if error.name() == "_ALL_BROKERS_DOWN":
             warn(
                 f"no broker answers at {bootstrap}; it continues when one does",
-                "Is Kafka running, and is that its address?",
+                "Is Kafka running, and are its address and the security settings right, "
+                "such as --kafka-setting security.protocol=SASL_SSL?",
             )
         else:
             warn(f"Kafka: {error.str()}")

@@ -27,6 +27,7 @@ def explain(
     """
     places = namespaces_in_one_query(session, namespaces, all_namespaces)
     told = session.client.explain(selector, namespaces=places)
+    session.warn_of_unreadable()
     rows = [(each.requirement, str(each.topics)) for each in told.requirements]
     session.output.show(
         told, [told.selector], ("REQUIREMENT", "TOPICS"), [*rows, ("all of it", f"{told.matched} of {told.topics}")]

@@ -62,6 +62,16 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
 
 _OTHER_NAMES: Mapping[str, str] = {"topic-policies": "topicPolicies"}
 
+_MEANT: Mapping[str, str] = {
+    "find": "topics list",
+    "search": "topics list",
+    "describe": "topics get",
+    "show": "topics get",
+    "label": "topics set-custom-labels",
+    "tag": "topics set-custom-labels",
+}
+"""Commands that there are not, under which others are looked for."""
+
 _UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _HELP = """Labels and policies for Kafka topics.
@@ -195,13 +205,18 @@ def _usage(error: typer.TyperException) -> int:
 
 
 def _commands_called(name: str) -> list[str]:
-    """Return the commands of that name, each as it is typed, whichever groups they are in; the hidden ones last."""
+    """Return the commands of that name, each as it is typed, whichever groups they are in; the hidden ones last.
+
+    Where there is none, the one that may be looked for under it.
+    """
     groups = {"": get_command(app), **{group: get_command(import_module(_GROUPS[group][0]).app) for group in _GROUPS}}
     found = {
         f"{group} {name}".lstrip(): called.hidden
         for group, each in groups.items()
         if isinstance(each, TyperGroup) and (called := each.commands.get(name))
     }
+    if not found and name in _MEANT:
+        return [_MEANT[name]]
     return sorted(found, key=lambda each: found[each])
 
 

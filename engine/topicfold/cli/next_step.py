@@ -40,6 +40,7 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("outcome_unknown", "namespaces delete"): "run it again; what was deleted stays deleted",
     ("outcome_unknown", "tenants delete"): "run it again; what was deleted stays deleted",
     ("outcome_unknown", "policies apply"): "run it again; what was already applied no longer differs",
+    ("invalid_name", "topics list"): "write it like public/default; of a topic, topicfold topics get {namespace}",
     ("wrong_kind", "topics delete"): "topicfold topics delete-partitioned-topic {topic}",
     ("wrong_kind", "topics delete-partitioned-topic"): "topicfold topics delete {topic}",
     ("wrong_kind", "topics update-partitioned-topic"): _START_OVER,

@@ -90,7 +90,7 @@ def labels(
         begin("counting labels")
         counts, source = _from_snapshot(session, snapshot, places) if snapshot else _from_server(session.client, places)
     if not snapshot:
-        _warn_of_unreadable(session)
+        session.warn_of_unreadable()
     report = label_report(counts, by)
     _show(session, report, top)
     if by is not None and by not in {each.key for each in report.keys}:
@@ -123,16 +123,6 @@ def _from_server(client: Client, namespaces: Namespaces | None) -> tuple[LabelCo
 
     places = all_namespaces(client) if namespaces is None else namespaces.texts
     return label_counts(client, places), f"a server, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def _warn_of_unreadable(session: Session) -> None:
-    """Say how many topics the server cannot read: they look like topics without labels, and may have some."""
-    partitions = session.client.readiness().report["partitions"].values()
-    if many := sum(each["undecodableTopics"] for each in partitions):
-        session.output.warning(
-            f"the server cannot read the records of {counted(many, 'topic')}, wherever; counted without labels",
-            "upgrade it if others of a newer version can; topicfold doctor tells more",
-        )
 
 
 def _from_snapshot(session: Session, root: Path, namespaces: Namespaces | None) -> tuple[LabelCounts, str]:

@@ -172,6 +172,8 @@ def _reason(error: ErrorDetails, config: Config, given: Mapping[str, Any]) -> st
             return f"{name}: {shown}is not a whole number"
         case "float_parsing" | "float_type":
             return f"{name}: {shown}is not a number"
+        case "dict_type":
+            return f"{name}: should be keys with values, not a text or a list"
         case "value_error":
             message = error["msg"].removeprefix("Value error, ")
             return f"{name}: {message}" if setting else _spoken_in(message, config, given)

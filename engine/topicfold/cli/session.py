@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from topicfold.cli.config import Config, token_of
-from topicfold.cli.output import Output, data_of
+from topicfold.cli.output import Output, counted, data_of
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.errors import TopicfoldError
 
@@ -67,6 +67,15 @@ class Session:
         if age_seconds is not None and age_seconds > _STALE_AFTER_SECONDS:
             tells = on_the_same_server("topicfold doctor tells why", self.config)
             self.output.warning(f"this may be {age_seconds:.0f} s old; {tells}")
+
+    def warn_of_unreadable(self) -> None:
+        """Say how many topics the server cannot read: they look like topics without labels, and may have some."""
+        partitions = self.client.readiness().report["partitions"].values()
+        if many := sum(each["undecodableTopics"] for each in partitions):
+            self.output.warning(
+                f"the server cannot read the records of {counted(many, 'topic')}, wherever; counted without labels",
+                "upgrade it if others of a newer version can; topicfold doctor tells more",
+            )
 
     def close(self) -> None:
         """Close the client, if there is one."""

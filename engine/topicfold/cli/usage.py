@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -19,8 +19,10 @@ _SELECTOR_OPTIONS = ("-l", "--selector")
 _LOOKS: Mapping[str, re.Pattern[str]] = {
     "selector": re.compile(r"!?[^=]+=.+|!.+|.+ (not)?in ?\(.*"),
     "namespaces": re.compile(r"[^/=\s]+/[^/=\s]+"),
+    "match": re.compile(r"(?!\*$)[^/\s]*\*[^/\s]*"),  # A star alone is all namespaces.
+    "bootstrap": re.compile(r"\S+:\d+"),
 }
-"""How values look of options that are easily forgotten, by parameter."""
+"""How values look of options that are easily forgotten, by parameter. One of which there is one holds several."""
 
 
 def say_more(error: typer.TyperException, ctx: typer.Context) -> None:
@@ -52,23 +54,35 @@ def said_of_argument(error: typer.TyperException) -> str:
     return f"; write the selector without {option}" if takes_selector else ""
 
 
-def require_no_value_astray(ctx: typer.Context, given: Collection[str], astray: Sequence[Any]) -> None:
-    """Return unless a value stands alone that belongs to an option which is required, or whose values look like it.
+def require_no_value_astray(ctx: typer.Context, given: Mapping[str, Any], astray: Sequence[Any]) -> None:
+    """Return unless a value stands alone that looks like those of an option, or belongs to one that is required.
 
-    `given` are the names of what else is there.
+    `given` is what else is there, by name. What was taken for a namespace and cannot be one stands alone, too.
 
     Raises:
         BadParameter: it does; says how it is written.
     """
-    absent = [each for each in ctx.command.params if each.param_type_name == "option" and each.name not in given]
-    for param in absent:
+    place = given.get("namespace")
+    alone = [*([place] if isinstance(place, str) and "/" not in place else []), *astray]
+    options = [each for each in ctx.command.params if each.param_type_name == "option"]
+    for param in options:
         looks = _LOOKS.get(param.name or "")
-        alone = astray if param.required else [value for value in astray if looks and looks.fullmatch(str(value))]
-        if alone:
-            option, values = max(param.opts, key=len), alone if getattr(param, "multiple", False) else alone[:1]
-            written = " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
-            what = "it is missing" if param.required else "it stands alone"
-            raise typer.BadParameter(f"{what}; write {written}", ctx, param)  # type: ignore[arg-type]  # Typer's
+        if looks and (values := [value for value in alone if looks.fullmatch(str(value))]):
+            raise _astray(ctx, param, given, values)
+    for param in options:
+        if param.required and param.name not in given and param.name not in _LOOKS and astray:
+            raise _astray(ctx, param, given, astray)
+
+
+def _astray(ctx: typer.Context, param: Any, given: Mapping[str, Any], values: Sequence[Any]) -> typer.BadParameter:
+    """Return the error that says how `values` of an option are written."""
+    if not getattr(param, "multiple", False):
+        before = [given[param.name]] if param.name in given else []
+        values = [",".join(map(str, [*before, *values]))] if param.name in _LOOKS else values[:1]
+    option = max(param.opts, key=len)
+    written = " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
+    what = "it is missing" if param.required and param.name not in given else "it stands alone"
+    return typer.BadParameter(f"{what}; write {written}", ctx, param)  # Typer's
 
 
 def _near(option: str, options: Sequence[str]) -> list[str]:

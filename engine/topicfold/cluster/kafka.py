@@ -54,11 +54,11 @@ class KafkaCluster:
         """
         self._bootstrap = bootstrap
         self._answer_seconds = answer_seconds
-        self._connections = KafkaConnections()
+        all_settings = {**_PINNED, **(settings or {}), "bootstrap.servers": bootstrap}
+        self._connections = KafkaConnections(all_settings)
         # A broker that was halted keeps its connections: only so is a request to it given up within a minute.
-        own = {**_PINNED, "socket.timeout.ms": int(1000 * answer_seconds), "error_cb": self._connections.note}
-        all_settings = {**own, **(settings or {}), "bootstrap.servers": bootstrap}
-        self._admin: AdminClient | None = open_kafka_client(AdminClient, all_settings)
+        own = {"socket.timeout.ms": int(1000 * answer_seconds), "error_cb": self._connections.note}
+        self._admin: AdminClient | None = open_kafka_client(AdminClient, {**own, **all_settings})
 
     @property
     def bootstrap(self) -> str:

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from topicfold.compaction.java_output import kept_while_starting
 from topicfold.compaction.scratch import own_scratch
 from topicfold.errors import BadSetting
+from topicfold.file_limit import want_files
 from topicfold.own_thread import call_in_own_thread
 
 _SCALA = "2.13"
@@ -67,6 +68,8 @@ Pauses do not matter here, so garbage is collected in parallel, which saves a si
 signal to the whole process group is meant for this process: with -Xrs the JVM keeps signals blocked that were blocked.
 """
 
+_NEEDED_FILES = 512
+"""Java keeps each of Spark's jars open: with 256 it starts, and then finds no class in those that it could not open."""
 _JAVA_HINT = "It needs Java 17 or newer, in JAVA_HOME or on the PATH, and settings that it knows."
 _JAVA_CLASS = re.compile(r"^[\w.$]+: ")
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -86,7 +89,7 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
 
     Raises:
         BadSetting: Java does not start, or not with these settings; or the connector cannot be fetched; or there is no
-            directory for temporary files.
+            directory for temporary files; or too few files may be open.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     chosen = dict(_SETTINGS)
@@ -149,9 +152,14 @@ def _fetch_hint() -> str:
 
 
 def _started(conf: SparkConf, is_alone: bool) -> SparkSession:
-    """Return the session; its JVM keeps what this thread blocks, and ends with this process and not before."""
+    """Return the session; its JVM keeps what this thread blocks, and ends with this process and not before.
+
+    Raises:
+        BadSetting: too few files may be open.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     if is_alone and SparkContext._gateway is None:
+        want_files(_NEEDED_FILES)
         with kept_while_starting() as output:
             SparkContext(conf=conf, gateway=launch_gateway(conf, dict(output)))  # type: ignore[no-untyped-call]
     session: SparkSession = SparkSession.builder.config(conf=conf).getOrCreate()

@@ -18,6 +18,7 @@ from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.progress import Progress
 from topicfold.enforcement.reports import Report
 from topicfold.errors import BadSetting
+from topicfold.file_limit import want_files
 from topicfold.log_lines import configure_logging
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.task_end import end_tasks
@@ -33,10 +34,11 @@ def enforce_once(settings: Settings, tell: Tell, progress: Progress, *, only_sho
     """Bring every topic to its effective policies, or only tell what differs; return how many were looked at.
 
     Raises:
-        BadSetting: there is no such log, or no cluster is named.
+        BadSetting: there is no such log, no cluster is named, or too few files may be open.
         NotReady, LogUnavailable, ClusterUnavailable: log or cluster do not answer.
     """
     configure_logging(level=logging.WARNING)
+    want_files()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_once(settings, tell, progress, only_shows=only_shows))
 
@@ -47,10 +49,11 @@ def enforce_for_ever(settings: Settings, tell: Tell, progress: Progress, *, is_q
     Where it `is_quiet`, there are log lines from warnings on.
 
     Raises:
-        BadSetting: there is no such log, or no cluster is named.
+        BadSetting: there is no such log, no cluster is named, or too few files may be open.
         LogUnavailable: the log does not answer at the start.
     """
     configure_logging(level=logging.WARNING if is_quiet else logging.INFO)
+    want_files()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_for_ever(settings, tell, progress))
 

@@ -20,7 +20,10 @@ def ends_before(partition: int, end: int, position: int) -> LogGap:
     """Return the error for a `partition` that ends at `end`, before the `position` that was requested."""
     return LogGap(
         f"partition {partition} ends at {end}, before {position}",
-        hint="The log has lost records, or is an older copy. Restore it.",
+        hint=(
+            "The log has lost records, or is an older copy. If there is no newer one, let this node run until you have "
+            "saved what it knows (docs/recovery.md); then restore the log."
+        ),
         partition=partition,
         expected=position,
         found=end,

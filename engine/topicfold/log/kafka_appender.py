@@ -71,7 +71,7 @@ class KafkaAppender:
         Raises:
             BadSetting: Kafka's client does not accept the settings.
         """
-        self._connections = KafkaConnections()
+        self._connections = KafkaConnections(settings)
         limit = min(max(_LEAST_LIMIT, max_bytes), SAFE_MESSAGE_BYTES)
         hearing = {"error_cb": self._connections.note, "throttle_cb": self._connections.note_throttle}
         self._producers = KafkaProducers({**settings, "message.max.bytes": limit, **hearing}, self._polled)

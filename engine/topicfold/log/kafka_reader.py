@@ -47,7 +47,7 @@ class KafkaReader:
         Raises:
             BadSetting: Kafka's client does not accept the settings.
         """
-        self._connections = KafkaConnections()
+        self._connections = KafkaConnections(settings)
         own = {"fetch.wait.max.ms": _FETCH_WAIT_MS, "error_cb": self._connections.note}
         self._consumer = open_kafka_client(Consumer, {**without_lines(settings), **own})
         self._topic = topic

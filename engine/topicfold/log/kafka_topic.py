@@ -58,7 +58,7 @@ class LogTopics:
             BadSetting: Kafka's client does not accept the settings.
         """
         # A halted broker keeps its connections: without this, a request to it would take a minute to be given up.
-        self._connections = KafkaConnections()
+        self._connections = KafkaConnections(settings)
         own: dict[str, Any] = {"socket.timeout.ms": int(1000 * _ANSWER_SECONDS), "error_cb": self._connections.note}
         self._admin = open_kafka_client(AdminClient, {**own, **without_lines(settings)})
         self._bootstrap = bootstrap

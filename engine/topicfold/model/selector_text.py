@@ -44,6 +44,7 @@ _SIGNS = frozenset({_END, "==", "!=", *"=!(),<>"})
 
 _EXCERPT = 30
 _ANY_VALUE = '. JSON takes any value: {"matchLabels": {"owner": "ann@example.com"}}'
+_NO_WILDCARD = ". No * stands for anything here: a key alone finds it with any value"
 
 
 def parse_selector(text: str, *, max_value_length: int = MAX_VALUE_LENGTH) -> Selector:
@@ -168,7 +169,8 @@ class _Reader:
     def _word(self) -> str:
         word = self._next
         if not is_word(word, self._max_value_length):
-            raise self._refused(f"{_quoted(word)} is not a value here: {word_rule(self._max_value_length)}", _ANY_VALUE)
+            instead = _NO_WILDCARD * ("*" in word) + _ANY_VALUE
+            raise self._refused(f"{_quoted(word)} is not a value here: {word_rule(self._max_value_length)}", instead)
         self._step()
         return word
 

@@ -66,6 +66,8 @@ class Upkeep:
             ClusterFollower(engine, cluster, self.writing, kafka_topics.is_protected) if options.follows else None
         )
         self._is_reachable: bool | None = None
+        self.trouble: ClusterUnavailable | None = None
+        """Why Kafka did not answer last, or turned this node away."""
         self._waits_for = ""
         """Why the last round was not gone through with, where the log or a partition is to blame."""
         self._task: asyncio.Task[None] | None = None
@@ -117,7 +119,7 @@ class Upkeep:
         except ClusterUnavailable as error:
             if self._is_reachable is not False:
                 _log.warning("cluster_unavailable", reason=error.reason, hint=error.hint)
-            self._is_reachable = False
+            self._is_reachable, self.trouble = False, error
         except TopicfoldError as error:
             if error.reason != self._waits_for:
                 _log.warning("upkeep_waits", reason=error.reason)
@@ -128,7 +130,7 @@ class Upkeep:
     def _on_answer(self) -> None:
         if self._is_reachable is False:
             _log.info("cluster_reachable")
-        self._is_reachable = True
+        self._is_reachable, self.trouble = True, None
 
     async def _run(self) -> None:
         while True:

@@ -163,8 +163,8 @@ class Doctor:
         if scrub is not None and scrub.found and not engine.reader.faults:
             what = f"the last check of memory found {scrub.found} things wrong: {'; '.join(scrub.told)}"
             yield _problem(what, "restart this node: it then folds everything again")
-        if self.node.upkeep is not None and self.node.upkeep.is_reachable is False:
-            yield _problem("the Kafka cluster cannot be reached", _look_at(self.node.upkeep.bootstrap))
+        if self.node.upkeep is not None and (trouble := self.node.upkeep.trouble):
+            yield _problem(f"the Kafka cluster cannot be reached: {trouble.reason}", trouble.hint)
 
     def _not_ready(self) -> Iterator[DiagnosedProblem]:
         """Yield why partitions are not ready, once for all that have the same reason."""

@@ -8,7 +8,6 @@ import errno
 import gc
 import logging
 import math
-import resource
 import signal
 import socket
 import sys
@@ -24,6 +23,7 @@ import uvicorn
 import uvloop
 
 from topicfold.errors import BadSetting, TopicfoldError, Wait
+from topicfold.file_limit import want_files
 from topicfold.log.port import Log
 from topicfold.log_lines import configure_logging
 from topicfold.loopback import is_loopback
@@ -62,8 +62,6 @@ _HINT_OF_BINDING = {
 }
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048
-WANTED_FILES = 65_536
-"""So many connections and files a node may have open. Shells say 1,024: whoever comes beyond that is reset."""
 GRACE_SECONDS = 5
 """For so long beyond the longest wait of a request a server that stops lets it end: cut off, it could not say how."""
 _TICKS_BETWEEN_LOOKS = 10
@@ -89,8 +87,8 @@ def serve(settings: Settings, *, is_quiet: bool = False, announce: Announce = an
     configure_logging(level=logging.WARNING if is_quiet else logging.INFO)
     gc.set_threshold(*_COLLECT_AFTER)
     sys.setswitchinterval(_SWITCH_SECONDS)
-    _want_files()
     try:
+        want_files()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(settings, None if is_quiet else announce))
     except TopicfoldError as error:
@@ -104,15 +102,6 @@ def serve(settings: Settings, *, is_quiet: bool = False, announce: Announce = an
         # Else Python looks through all that the engine held, and frees it piece by piece, before the process ends.
         gc.freeze()
     return EXIT_STOPPED
-
-
-def _want_files() -> None:
-    """Raise the limit of open files as far as the system allows without asking anybody."""
-    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = WANTED_FILES if most == resource.RLIM_INFINITY else min(WANTED_FILES, most)
-    if limit != resource.RLIM_INFINITY and limit < wanted:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def listen(settings: Settings) -> socket.socket:

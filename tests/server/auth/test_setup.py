@@ -62,6 +62,12 @@ def test_keys_from_a_url_that_anybody_could_answer_for_are_refused(url: str) -> 
         authenticator_of(Settings(auth_jwks_url=url))
 
 
+def test_where_a_url_lacks_its_host_it_is_said_how_one_is_written() -> None:
+    with pytest.raises(BadSetting, match="no https URL with a host") as caught:
+        authenticator_of(Settings(auth_jwks_url="keys"))
+    assert "https://issuer.example/keys" in caught.value.hint
+
+
 @pytest.mark.parametrize(
     "url", ["https://issuer.example:port/keys", "https://issuer.example/keys\n", "https://[::1/keys"]
 )

@@ -13,9 +13,13 @@ from typing import Any
 import jwt
 import pytest
 
-from tests.server.auth.issuer import issuer, thumbprint_of
+from tests.server.auth.issuer import issuer, key_set, thumbprint_of
 from tests.server.rest import RestNode, listening, problem_in, raw, rest_node
+from topicfold.errors import Unauthenticated
 from topicfold.log.memory import MemoryStore
+from topicfold.server.auth.key_sets import FixedKeys
+from topicfold.server.auth.keys import keys_in_set
+from topicfold.server.auth.tokens import TokenVerifier
 
 TENANTS = "/admin/v2/tenants"
 RIGHT = issuer()
@@ -100,13 +104,13 @@ WRONG_TOKENS = {
     "without an end": (RIGHT.token(sub="root", exp=None), "does not say when it expires"),
     "a negative end": (RIGHT.token(sub="root", exp=-1), "expired"),
     "an end that is text": (RIGHT.token(sub="root", exp="tomorrow"), "exp is not a time"),
-    "an end that is NaN": (RIGHT.token(sub="root", exp=float("nan")), "expired"),
+    "an end that is NaN": (RIGHT.token(sub="root", exp=float("nan")), "exp is not a time"),
     "an end that is a boolean": (RIGHT.token(sub="root", exp=True), "exp is not a time"),
     "without a beginning": (RIGHT.token(sub="root", nbf=None), "claim nbf"),
     "a beginning that is text": (RIGHT.token(sub="root", nbf="today"), "nbf is not a time"),
     "neither beginning nor end": (RIGHT.token(sub="root", nbf=None, exp=None), "does not say when it expires"),
     "not valid yet": (RIGHT.token(sub="root", nbf=NOW + 3600), "not valid yet"),
-    "a beginning that is NaN": (RIGHT.token(sub="root", nbf=float("nan")), "not valid yet"),
+    "a beginning that is NaN": (RIGHT.token(sub="root", nbf=float("nan")), "nbf is not a time"),
     "another issuer": (RIGHT.token(sub="root", iss="https://other.example"), "another issuer"),
     "no issuer": (RIGHT.token(sub="root", iss=None), "claim iss"),
     "another audience": (RIGHT.token(sub="root", aud="other"), "another audience"),
@@ -237,3 +241,18 @@ async def test_a_token_may_name_several_audiences(closed: RestNode) -> None:
 async def test_clocks_may_differ_a_little(closed: RestNode) -> None:
     now = int(time.time())
     await closed.get(TENANTS, authorization=f"Bearer {RIGHT.token(sub='root', exp=now - 2, nbf=now + 3)}")
+
+
+@pytest.mark.parametrize(
+    ("now", "reason"),
+    [
+        (2_000 + 4_000, "the token has expired, 4,000 seconds ago by this server's clock"),
+        (1_000 - 60, "the token is not valid yet, for another 60 seconds by this server's clock"),
+    ],
+)
+async def test_where_clocks_differ_more_it_is_said_by_how_much(now: float, reason: str) -> None:
+    verifier = TokenVerifier([FixedKeys(keys_in_set(key_set(RIGHT)))], lambda: now)
+    with pytest.raises(Unauthenticated) as caught:
+        await verifier.verify(RIGHT.token(sub="root", nbf=1_000, exp=2_000))
+    assert caught.value.reason == reason
+    assert "check the clocks" in caught.value.hint

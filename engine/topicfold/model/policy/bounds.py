@@ -9,7 +9,7 @@ from topicfold.model.policy.unset import is_negative
 
 BOUNDS: tuple[Policy, ...] = (
     Policy(
-        "maxProducerPerTopic", "maximum number of producers", INT,
+        "maxProducerPerTopic", "maximum number of connected producers", INT,
         TopicRoute("maxProducers", "MAX_PRODUCERS", empty=Empty.REFUSED),
         "Maximum number of connected producers; 0: no limit.",
         NamespaceRoute("maxProducersPerTopic", "max_producers_per_topic", empty=Empty.REFUSED,
@@ -17,7 +17,7 @@ BOUNDS: tuple[Policy, ...] = (
         default=0, check=not_negative("maxProducers must be 0 or more"), is_unset=is_negative,
     ),
     Policy(
-        "maxConsumerPerTopic", "maximum number of consumers", INT,
+        "maxConsumerPerTopic", "maximum number of connected consumers", INT,
         TopicRoute("maxConsumers", "MAX_CONSUMERS", empty=Empty.REFUSED),
         "Maximum number of connected consumers; 0: no limit.",
         NamespaceRoute("maxConsumersPerTopic", "max_consumers_per_topic", empty=Empty.REFUSED,
@@ -25,7 +25,7 @@ BOUNDS: tuple[Policy, ...] = (
         default=0, check=not_negative("maxConsumers must be 0 or more"), is_unset=is_negative,
     ),
     Policy(
-        "maxConsumersPerSubscription", "maximum number of consumers per subscription", INT,
+        "maxConsumersPerSubscription", "maximum number of consumers on each subscription", INT,
         TopicRoute("maxConsumersPerSubscription", "MAX_CONSUMERS", has_applied=False, empty=Empty.REFUSED,
                    unset=NO_ANSWER),
         "Maximum number of consumers on each subscription; 0: no limit.",

@@ -134,7 +134,9 @@ def _trustworthy(url: str) -> str:
         parts = httpx2.URL(url)
     except httpx2.InvalidURL as error:
         raise BadSetting(f"auth_jwks_url is not a URL: {error}") from None
-    if not parts.host or (parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.host))):
+    if not (parts.scheme and parts.host):
+        raise BadSetting("auth_jwks_url is no https URL with a host", hint="Write it like https://issuer.example/keys.")
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.host)):
         raise BadSetting(
             f"auth_jwks_url {f'{parts.scheme}://{parts.host}'!r} is neither an https URL nor on this machine",
             hint="Otherwise anyone who can answer in its place could sign any token.",

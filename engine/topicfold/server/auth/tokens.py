@@ -8,6 +8,7 @@ Source: RFC 7519, RFC 8725; Pulsar's `AuthenticationProviderToken`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -103,9 +104,15 @@ class TokenVerifier:
         if begins is None and not self._takes_no_beginning:
             raise Unauthenticated("the token does not say from when it is valid (claim nbf)")
         if not now < ends + LEEWAY_SECONDS:
-            raise Unauthenticated("the token has expired", hint="Get a new token.")
+            raise Unauthenticated(
+                f"the token has expired, {now - ends:,.0f} seconds ago by this server's clock",
+                hint="Get a new token. If it is new, check the clocks.",
+            )
         if begins is not None and not begins - LEEWAY_SECONDS <= now:
-            raise Unauthenticated("the token is not valid yet", hint="Wait until it is, or check the clocks.")
+            raise Unauthenticated(
+                f"the token is not valid yet, for another {begins - now:,.0f} seconds by this server's clock",
+                hint="Wait until it is, or check the clocks.",
+            )
         return ends + LEEWAY_SECONDS
 
     def _check_meant_for_us(self, claims: dict[str, Any]) -> None:
@@ -160,6 +167,6 @@ def _time_in(claims: dict[str, Any], name: str) -> float | None:
     found = claims.get(name)
     if found is None:
         return None
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    if isinstance(found, bool) or not isinstance(found, int | float) or math.isnan(found):
         raise Unauthenticated(f"the token's claim {name} is not a time")
     return min(max(found, 0), 2**53)
