@@ -37,7 +37,7 @@ from topicfold.model.events import (
 )
 from topicfold.snapshot.commits import Commit, not_given_up, readable_commits
 from topicfold.snapshot.data_files import is_as_named
-from topicfold.snapshot.delta_files import active_paths
+from topicfold.snapshot.delta_files import active_files
 from topicfold.snapshot.loading import require_own
 from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.tables import HISTORY, KINDS
@@ -184,7 +184,7 @@ class Archive:
         return life
 
     def _rows(self, columns: list[str], wanted: pc.Expression) -> Iterator[pa.Table]:
-        """Yield rows in batches, in no order. A row comes twice if an optimized table and a commit both have it."""
+        """Yield rows in batches, in no order. A row comes twice where a commit that was given up is still published."""
         commits = [*self._commits()]
         paths = self._paths(commits)
         try:
@@ -217,8 +217,10 @@ class Archive:
             raise OSError(f"it has {sum(held.values())} rows, and the commits say {rows}")
 
     def _paths(self, commits: Sequence[Commit]) -> list[Path]:
-        waiting = (file.path for commit in commits for file in commit.added if file.table == _TABLE)
-        return [self._root / path for path in sorted({*active_paths(self._root, _TABLE), *waiting})]
+        active, published = active_files(self._root, _TABLE)
+        waiting = (commit for commit in commits if commit.sequence > published)
+        added = (file.path for commit in waiting for file in commit.added if file.table == _TABLE)
+        return [self._root / path for path in sorted({*active, *added})]
 
     def _commits(self) -> Iterator[Commit]:
         """Yield the commits that can be read, the newest first; none that was given up."""
