@@ -48,6 +48,8 @@ _TABLE = "history"
 _FORMAT = pads.ParquetFileFormat(
     default_fragment_scan_options=pads.ParquetFragmentScanOptions(page_checksum_verification=True)
 )
+_NO_TIME_MS = -1
+"""Stands for a time that no calendar holds, as others do that say no time."""
 _BATCH_ROWS = 65_536
 _FEW_ROWS = 64
 MAX_BYTES = 32 * 1024 * 1024
@@ -167,7 +169,7 @@ class Archive:
         found = HISTORY.empty_table()
         for rows in self._rows(HISTORY.names, wanted & (pc.field("name") == name)):
             found = _last(pa.concat_tables([found, rows]), most)
-        # A record may state a time that Python's datetime cannot hold.
+        # Rows of earlier versions may state a time that Python's datetime cannot hold.
         found = found.set_column(HISTORY.get_field_index("time"), "time", found["time"].cast(pa.int64()))
         return [_event(kind, row) for row in found.to_pylist()]
 
@@ -343,7 +345,8 @@ def _event(kind: AggregateKind, row: Mapping[str, Any]) -> ArchivedEvent:
 
 
 def _trail(row: Mapping[str, Any]) -> AuditTrail | None:
-    if row["time"] is None:
+    if row["previous_offset"] is None:
         return None
     audits = tuple(Audit(each["actor"], each["reason"], each["request_id"]) for each in row["operations"])
-    return AuditTrail(audits, row["time"] // 1000, row["previous_offset"])
+    time_ms = _NO_TIME_MS if row["time"] is None else row["time"] // 1000
+    return AuditTrail(audits, time_ms, row["previous_offset"])
