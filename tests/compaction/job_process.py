@@ -32,7 +32,7 @@ STAGES = {
     "between two files": (outputs, "write_rows", 5, "after"),
     "before the commit": (compactor, "put_commit", 2, "before"),
     "after the commit": (compactor, "put_commit", 2, "after"),
-    "between two tables": (publishing, "_written", 8, "after"),
+    "between two tables": (publishing, "write_version", 8, "after"),
     "before the row of the commit": (publishing, "_append_commit", 2, "before"),
     "after the row of the commit": (publishing, "_append_commit", 2, "after"),
 }

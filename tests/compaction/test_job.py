@@ -31,7 +31,7 @@ from topicfold.compaction.job import CompactOptions, Listener, compact
 from topicfold.compaction.log_facts import LogFacts
 from topicfold.compaction.stop import Stop
 from topicfold.compaction.trim import trim
-from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog
+from topicfold.errors import BadSetting, LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog
 from topicfold.log.codec import encode_event
 from topicfold.log.digest_record import Statement, digest_value
 from topicfold.log.identity import recognise_identity
@@ -352,6 +352,19 @@ def idle(log: Settings, root: Path, monkeypatch: pytest.MonkeyPatch) -> jobs._Jo
         nothing, log, CompactOptions(root, once=False, slices=2), facts, Compactor(root, facts.identity), {},
         Listener(commits=print), Stop(lambda: None),
     )  # fmt: skip
+
+
+def test_a_stream_that_cannot_start_ends_the_job_with_what_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PySparkException('Cannot run program "/nonexistent/python"')
+
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(3, 5))
+    monkeypatch.setattr(jobs, "stream_of", refused)
+    with pytest.raises(BadSetting, match="/nonexistent/python"):
+        idle(log, tmp_path / "snapshot", monkeypatch).run()
 
 
 def test_a_job_that_another_left_behind_does_not_take_a_trim_for_a_loss(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from topicfold.compaction.spark_errors import cause_in, is_of_checkpoint, known_error
-from topicfold.errors import LogUnavailable, SnapshotUnwritable, TooLarge
+from topicfold.errors import BadSetting, LogUnavailable, SnapshotUnwritable, TooLarge
 
 ROOT = Path("/snapshot")
 
@@ -47,6 +47,22 @@ def test_of_a_worker_that_is_not_there_it_is_said_what_helps(said: str, reason: 
     assert isinstance(error, LogUnavailable)
     assert error.reason == f"the stream ended: {reason}"
     assert hint in error.hint
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'Cannot run program "/nonexistent/python"',
+        "EOFException occurred while reading the port number from pyspark.daemon's stdout",
+    ],
+)
+def test_of_a_python_that_does_not_start_it_is_said_what_names_it(said: str) -> None:
+    error = known_error(
+        f"java.io.IOException: {said}: error=2\n\tat org.apache.spark.SparkEnv.create(SparkEnv.scala)\n", ROOT
+    )
+    assert isinstance(error, BadSetting)
+    assert error.reason == f"Spark's Python workers do not start: {said}"
+    assert "PYSPARK_PYTHON" in error.hint
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.builders import NAMESPACE, TOPIC, topic_put
+from tests.builders import NAMESPACE, TOPIC, operation, topic_put
 from tests.runtime.nodes import ORDERS, Node
 from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Entry as LogEntry
-from topicfold.model.events import AggregateKind, AuditTrail
+from topicfold.model.events import AggregateKind, Audit, AuditTrail
 from topicfold.runtime.group import Target
 from topicfold.runtime.history import Page, read_history
 from topicfold.runtime.rollback import roll_back, version_to_restore
@@ -68,8 +68,8 @@ def append_written_at(node: Node, store: MemoryStore, time_ms: int) -> None:
     """Append, as a writer whose clock is broken would, a version of `orders`."""
     current = node.engine.states[0].current(AggregateKind.TOPIC, TOPIC)
     life = node.engine.states[0].namespaces[NAMESPACE].incarnation
-    audit = encode_audit(AuditTrail((), time_ms, current.offset))
-    store.append(0, encode_event(topic_put(8, life, current.version, audit=audit)))
+    audit = encode_audit(AuditTrail((Audit("ann", "why", "r1"),), time_ms, current.offset))
+    store.append(0, encode_event(topic_put(8, life, current.version, operations=(operation(8),), audit=audit)))
 
 
 def trim(store: MemoryStore, before: int) -> None:

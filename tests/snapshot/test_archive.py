@@ -9,11 +9,15 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_put
-from tests.compaction.folding import Tables, placed
+from tests.compaction.folding import Tables, placed, run_here
+from topicfold.compaction import merging
+from topicfold.compaction.compactor import Compactor
 from topicfold.log.codec import encode_audit
-from topicfold.model.events import REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Verdict
+from topicfold.log.port import LogIdentity
+from topicfold.model.events import HASH_NAME, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Verdict
 from topicfold.snapshot import archive
 from topicfold.snapshot.archive import Archive, ArchivedNamespace, _Newest
+from topicfold.snapshot.delta_files import active_files
 from topicfold.state.aggregate import Etag
 
 BATCH, BATCHES, NAMES = 50, 80, 1_000
@@ -105,3 +109,22 @@ def test_a_time_is_looked_for_among_what_is_below_an_offset_and_what_is_said_of_
     ]
     Tables(tmp_path, 1).take(placed(0, [log[0], *said]))
     assert Archive(tmp_path, bytes(16), 1).position_at(0, time_ms, below, behind) == position
+
+
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_a_time_is_found_at_the_same_place_though_files_were_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_merged: bool
+) -> None:
+    monkeypatch.setattr(merging, "MANY", 2)
+    log = [namespace_put(1), topic_put(2, an_id(1)), *(topic_put(n, an_id(1), an_id(n - 1)) for n in range(3, 7))]
+    times = (10, 30, 40, 10, 10, 10)
+    said = [each._replace(audit=encode_audit(AuditTrail((), time, -1))) for each, time in zip(log, times, strict=True)]
+    job = Compactor(tmp_path, LogIdentity(bytes(16), 1, HASH_NAME))
+    job.take(run_here(placed(0, said[:1])), slices=1)
+    job.take(run_here(placed(0, said[1:3], 1)), slices=1)
+    if is_merged:
+        merging.merge_small_files(tmp_path, "history")
+    job.take(run_here(placed(0, said[3:], 3)), slices=1)
+    job.close()
+    assert len(active_files(tmp_path, "history").paths) == 3 - is_merged
+    assert Archive(tmp_path, bytes(16), 1).position_at(0, 20, len(log)) == len(log)

@@ -14,6 +14,7 @@ from pathlib import Path
 from topicfold.compaction.batch import Base, Run, fold_batch
 from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.folded import empty_folded, folded_at
+from topicfold.compaction.merging import merge_small_files
 from topicfold.compaction.plan import SliceResult
 from topicfold.compaction.publishing import lost_growth, noted_sequence, publish, require_usable, restore_lost
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
@@ -23,10 +24,10 @@ from topicfold.snapshot.claims import Claims
 from topicfold.snapshot.commits import Commit, put_commit, read_commit, require_log, sequences
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.loading import require_level
-from topicfold.snapshot.tables import STATE_TABLES
+from topicfold.snapshot.tables import GROWING_TABLES, STATE_TABLES
 
 _PAUSE_SECONDS = 0.2
-_VACUUM_EVERY = 20
+_TIDY_EVERY = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,9 @@ class Compactor:
                 continue
             self.base = Base(commit, batch.folded, commit.sequence + 1)
             publish(self._root, commit)
-            if commit.sequence % _VACUUM_EVERY == 0:
+            if commit.sequence % _TIDY_EVERY == 0:
+                for table in (*GROWING_TABLES, "commits"):
+                    merge_small_files(self._root, table)
                 vacuum(self._root, keep=self._keep)
             batch.require_no_stop()
             seconds = {"batch": folded - since, "committing": time.perf_counter() - folded}

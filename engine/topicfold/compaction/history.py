@@ -16,10 +16,8 @@ from topicfold.compaction.operations import Operations
 from topicfold.compaction.records import Page
 from topicfold.compaction.spans import Flags, Numbers, Spans
 from topicfold.log.codec import decode_audit
-from topicfold.model.events import Audit, AuditTrail, Kind
+from topicfold.model.events import LAST_TIME_MS, Audit, AuditTrail, Kind
 from topicfold.snapshot.tables import HISTORY, KINDS, LABEL_INDEX_DIFFS, OPERATION
-
-_FURTHEST_MS = (2**63 - 1) // 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ def history_rows(
         "base": binaries(chosen.bases),
         "deletes": pa.array(chosen.kinds == Kind.DELETE),
         "refused": pa.array(refused),
-        "time": _microseconds(trails.times).cast(pa.timestamp("us", "UTC")),
+        "time": _moments(trails.times),
         "previous_offset": trails.previous_offsets,
         "old_labels": old_labels,
         "new_labels": new_labels,
@@ -132,10 +130,11 @@ def diff_rows(
     return pa.table({each.name: columns[each.name] for each in LABEL_INDEX_DIFFS})
 
 
-def _microseconds(times: pa.Array) -> pa.Array:
-    """Return milliseconds as microseconds, clamped to what 64 bits can hold."""
-    nearest = pc.min_element_wise(times, _FURTHEST_MS, skip_nulls=False)
-    return pc.multiply(pc.max_element_wise(nearest, -_FURTHEST_MS, skip_nulls=False), 1000)
+def _moments(times_ms: pa.Array) -> pa.Array:
+    """Return times as a column of the tables has them: null where no calendar holds them, so that any tool reads it."""
+    is_held = pc.and_(pc.greater_equal(times_ms, 0), pc.less_equal(times_ms, LAST_TIME_MS))
+    held = pc.if_else(is_held, times_ms, pa.scalar(None, pa.int64()))
+    return pc.multiply(held, 1000).cast(HISTORY.field("time").type)
 
 
 def _trail(audit: bytes, operations: int) -> AuditTrail | None:

@@ -114,7 +114,7 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
     up. A second signal ends it at once.
 
     Raises:
-        BadSetting: there is no such log, or the directory cannot hold a snapshot.
+        BadSetting: there is no such log, the directory cannot hold a snapshot, or Spark's Python does not start.
         WrongLog: it is not one of our logs, or shorter than the snapshot, or was replaced by another one meanwhile.
         WrongSnapshot: the snapshot is of another log, or ends before the log begins.
         SnapshotDamaged: there are commits, but all are damaged.
@@ -211,14 +211,14 @@ class _Job:
         That is so if another job overtook this one and the log was then trimmed: the other run starts from its commit.
 
         Raises:
-            TopicfoldError: what stopped a batch, or LogUnavailable for any other failure of Spark's.
+            TopicfoldError: what stopped a batch or kept the stream from starting, or LogUnavailable for any other
+                failure of Spark's.
         """
         options, is_on_kafka = self._options, self._settings.kafka_bootstrap is not None
-        records = stream_of(
-            self._session, self._settings, self._facts, self._compactor.base.start,
-            rows=options.batch_rows, slices=len(self._keys), ends=options.once,
-        )  # fmt: skip
-        writer = records.writeStream.foreachBatch(self._take)
+        try:
+            writer = self._records().writeStream.foreachBatch(self._take)
+        except (PySparkException, Py4JJavaError) as error:
+            raise self._translated(error) from error
         if options.once and is_on_kafka:
             writer = writer.trigger(availableNow=True)
         elif not options.once:
@@ -247,6 +247,13 @@ class _Job:
         if self._error is not None and not isinstance(self._error, _Stopped):
             raise self._error
         return True
+
+    def _records(self) -> DataFrame:
+        """Return the stream of what the snapshot lacks of the log."""
+        return stream_of(
+            self._session, self._settings, self._facts, self._compactor.base.start,
+            rows=self._options.batch_rows, slices=len(self._keys), ends=self._options.once,
+        )  # fmt: skip
 
     def _is_overtaken(self) -> bool:
         """Return whether this job found a newer commit, made by another job, after its own last one."""

@@ -2,37 +2,41 @@
 `history`, in `snapshot/archive.py`.
 
 A commit is published after it was put: table by table, with its row in `commits` last. Publishing again changes
-nothing, nor does a job that was overtaken: each version names its commit as Delta's application transaction, and of
-two writers with the same number Delta lets one through.
+nothing, nor does a job that was overtaken: each version names its commit as Delta's application transaction.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pads
 import pyarrow.parquet as pq
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.exceptions import CommitFailedError, DeltaError
-from deltalake.transaction import AddAction, RemoveAction
 
+from topicfold.compaction.delta_tables import (
+    active_files,
+    commit_in,
+    files_in,
+    name_of,
+    noted_commit,
+    opened,
+    sync_entry,
+    way_out,
+    write_version,
+)
 from topicfold.errors import BadSetting, SnapshotDamaged
 from topicfold.rfc3339 import moment_of
 from topicfold.snapshot.commits import Commit, DataFile, read_commit, require_path
 from topicfold.snapshot.data_files import write_rows
-from topicfold.snapshot.durable_files import sync_directory, sync_file
+from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
 
 _UNUSABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\\ud800-\udfff]")
 """What Delta misreads in a directory's name, or fails on: seen with deltalake 1.6.6."""
-
-APPLICATION = "topicfold"
-"""Our application id in Delta's transactions, whose version is the commit's sequence."""
 
 
 def require_usable(root: Path) -> None:
@@ -61,11 +65,11 @@ def publish(root: Path, newest: Commit) -> None:
         SnapshotDamaged: one of these commits, the Delta log of a table, or a file that is to be rewritten cannot be
             read; or a table takes no change, because somebody gave it properties that forbid it.
     """
-    grown = max(_transaction(root / table) for table in GROWING_TABLES)
+    grown = max(noted_commit(root, table) for table in GROWING_TABLES)
     for each in reversed([*_back_to(root, newest, published_sequence(root) or max(grown - 1, 0))]):
         versions = {table: _bring(root, table, each) for table in (*STATE_TABLES, *GROWING_TABLES)}
         for table in GROWING_TABLES:
-            _sync_entry(root / table, versions[table])
+            sync_entry(root / table, versions[table])
         _append_commit(root, each, versions)
 
 
@@ -81,7 +85,7 @@ def restore_lost(root: Path, newest: Commit) -> None:
     for table in GROWING_TABLES:
         readable: list[Commit] = []
         with suppress(SnapshotDamaged):
-            for each in _back_to(root, newest, _transaction(root / table)):
+            for each in _back_to(root, newest, noted_commit(root, table)):
                 readable.append(each)
         for each in reversed(readable):
             added = [root / file.path for file in each.added if file.table == table]
@@ -96,7 +100,7 @@ def lost_growth(root: Path, newest: Commit) -> Path | None:
     """
     for table in GROWING_TABLES:
         with suppress(SnapshotDamaged):
-            for each in _back_to(root, newest, _transaction(root / table)):
+            for each in _back_to(root, newest, noted_commit(root, table)):
                 for path in (root / file.path for file in each.added if file.table == table):
                     if not path.exists():
                         return path
@@ -119,53 +123,51 @@ def _back_to(root: Path, newest: Commit, sequence: int) -> Iterator[Commit]:
 
 def published_sequence(root: Path) -> int:
     """Return the number of the newest commit that all tables have, 0 for none."""
-    return _transaction(root / "commits")
+    return noted_commit(root, "commits")
+
+
+def named_versions(root: Path, numbers: Collection[int], tables: Collection[str]) -> set[tuple[str, int]]:
+    """Return the versions of these tables that the rows of `commits` with these numbers name.
+
+    Empty if `commits` is damaged, so that nobody can learn them.
+
+    Raises:
+        SnapshotDamaged: its Delta log cannot be read.
+        SnapshotUnreadable: memory, open files or rights do not suffice, or the disk fails.
+    """
+    paths = [str(root / "commits" / name) for name in sorted(active_files(root, "commits"))]
+    try:
+        with naming_shortage(root / "commits"):
+            rows = pads.dataset(paths, COMMITS).to_table(["versions"], pc.field("sequence").isin([*numbers]))
+    except (pa.ArrowException, OSError):
+        return set()
+    return {each for row in rows["versions"].to_pylist() for each in row if each[0] in tables}
 
 
 def noted_sequence(root: Path) -> int:
     """Return the highest commit number that any table has recorded, 0 for none; it must not be used again."""
-    return max(_transaction(root / table) for table in SCHEMAS)
-
-
-def active_files(root: Path, table: str) -> set[str]:
-    """Return the names of the files that make up a Delta table now."""
-    if not DeltaTable.is_deltatable(str(root / table)):
-        return set()
-    return _active(_delta(root / table))
-
-
-def active_files_at(root: Path, table: str, time: float) -> set[str]:
-    """Return the names of the files that made up a Delta table at `time`, in seconds by the clock of its file system.
-
-    Empty if its log does not go back that far, or if that version cannot be opened, so that nobody can be reading it.
-    """
-    log = root / table / "_delta_log"
-    with suppress(DeltaError, FileNotFoundError):
-        for entry in sorted(log.glob("*.json"), reverse=True):
-            if entry.stem.isdecimal() and entry.stat().st_mtime < time:
-                return _active(DeltaTable(str(root / table), version=int(entry.stem)))
-    return set()
+    return max(noted_commit(root, table) for table in SCHEMAS)
 
 
 def _bring(root: Path, table: str, commit: Commit) -> int:
     """Return the version of `table` that matches `commit`, created now if there is none."""
     while True:
-        delta = _opened(root, table)
-        if (delta.transaction_version(APPLICATION) or 0) >= commit.sequence:
+        delta = opened(root, table)
+        if commit_in(delta) >= commit.sequence:
             return delta.version()
-        active = _active(delta)
+        active = files_in(delta)
         if table in STATE_TABLES:
             files = commit.files_of(table)
-            gone = active - {_name(each) for each in files}
+            gone = active - {name_of(each) for each in files}
         else:
             gone, kept = _given_up(root, table, commit, active)
             # A file that is missing, as in a copy, would make the whole table unreadable.
             added = (each for each in commit.added if each.table == table and (root / each.path).exists())
             files = [*added, *kept]
-        new = [each for each in files if _name(each) not in active]
+        new = [each for each in files if name_of(each) not in active]
         if not new and not gone:
             return delta.version()
-        if _written(delta, root / table, commit, new, gone):
+        if write_version(delta, root / table, new, gone, commit.time_ms, commit.sequence):
             return delta.version() + 1
 
 
@@ -206,7 +208,7 @@ def _other_rows(path: Path, table: str, commit: Commit) -> pa.Table | None:
         return pq.read_table(path, schema=schema, filters=~given_up)
     except (pa.ArrowException, OSError) as error:
         reason = f"{path}, a file of the table {table}, cannot be read: {error}"
-        raise SnapshotDamaged(reason, hint=_way_out(table), sequence=0, path=str(path)) from error
+        raise SnapshotDamaged(reason, hint=way_out(table), sequence=0, path=str(path)) from error
 
 
 def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None:
@@ -227,88 +229,9 @@ def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None
     rows = pa.Table.from_pylist([row], COMMITS)
     file: DataFile | None = None
     while True:
-        delta = _opened(root, "commits")
-        if (delta.transaction_version(APPLICATION) or 0) >= commit.sequence:
+        delta = opened(root, "commits")
+        if commit_in(delta) >= commit.sequence:
             return
         file = file or write_rows(root, "commits", f"{commit.sequence:012}", rows)
-        if _written(delta, root / "commits", commit, [file], set()):
+        if write_version(delta, root / "commits", [file], set(), commit.time_ms, commit.sequence):
             return
-
-
-def _written(delta: DeltaTable, path: Path, commit: Commit, new: Sequence[DataFile], gone: set[str]) -> bool:
-    """Write the next version of `delta`, with these files; return False if somebody else wrote that version first.
-
-    Raises:
-        SnapshotDamaged: the table takes no change.
-    """
-    actions: list[AddAction | RemoveAction] = [
-        AddAction(_name(each), each.size, {}, commit.time_ms, True, json.dumps({"numRecords": each.rows}))
-        for each in new
-    ]
-    actions += [
-        RemoveAction(path=name, data_change=True, deletion_timestamp=commit.time_ms, partition_values={})
-        for name in sorted(gone)
-    ]
-    properties = CommitProperties(app_transactions=[Transaction(APPLICATION, commit.sequence)], max_commit_retries=0)
-    try:
-        delta.create_write_transaction(
-            actions, "append", Schema.from_arrow(SCHEMAS[path.name]), commit_properties=properties
-        )
-    except CommitFailedError as error:
-        if _delta(path).version() > delta.version():
-            return False
-        raise _unusable(path, "takes no change", error) from error
-    return True
-
-
-def _opened(root: Path, table: str) -> DeltaTable:
-    path = root / table
-    path.mkdir(parents=True, exist_ok=True)
-    if not DeltaTable.is_deltatable(str(path)):
-        delta = DeltaTable.create(str(path), Schema.from_arrow(SCHEMAS[table]), mode="ignore")
-        _sync_entry(path, 0)
-        return delta
-    return _delta(path)
-
-
-def _sync_entry(path: Path, version: int) -> None:
-    """Sync an entry of a Delta log, and its directory, to disk, as Delta does not. The entry may be gone already.
-
-    Otherwise a power failure could leave a row in `commits`, but not what that commit added to the table.
-    """
-    log = path / "_delta_log"
-    with suppress(FileNotFoundError):
-        sync_file(log / f"{version:020}.json")
-    sync_directory(log)
-
-
-def _transaction(path: Path) -> int:
-    """Return the number of the newest commit that a table has recorded, 0 for none."""
-    return (_delta(path).transaction_version(APPLICATION) or 0) if DeltaTable.is_deltatable(str(path)) else 0
-
-
-def _delta(path: Path) -> DeltaTable:
-    try:
-        return DeltaTable(str(path))
-    except DeltaError as error:
-        raise _unusable(path, "is damaged", error) from error
-
-
-def _unusable(path: Path, how: str, error: DeltaError) -> SnapshotDamaged:
-    """Return the error that says what is wrong with the Delta log of the table at `path`."""
-    reason = f"{path / '_delta_log'} {how}: {str(error).splitlines()[0][:200]}"
-    return SnapshotDamaged(reason, hint=_way_out(path.name), sequence=0, path=str(path))
-
-
-def _way_out(table: str) -> str:
-    """Return the hint for a damaged file of a table."""
-    other_way = "compact into a new directory" if table in GROWING_TABLES else "remove it, and it is made again"
-    return f"Restore it, or {other_way}. Nodes do not need it."
-
-
-def _active(delta: DeltaTable) -> set[str]:
-    return set(pa.table(delta.get_add_actions(flatten=True))["path"].to_pylist())
-
-
-def _name(file: DataFile) -> str:
-    return file.path.partition("/")[2]

@@ -12,7 +12,7 @@ from pathlib import Path
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from topicfold.compaction.spans import SMALLER_HINT
-from topicfold.errors import LogUnavailable, TooLarge, TopicfoldError, WrongSnapshot
+from topicfold.errors import BadSetting, LogUnavailable, TooLarge, TopicfoldError, WrongSnapshot
 from topicfold.snapshot.unwritable import unwritable
 
 _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EROFS, errno.ENOSPC,
@@ -28,6 +28,10 @@ _KILLED_HINT = (
 )
 _LATE_WORKER = "Python worker failed to connect back"
 _LOST_WORKER = "Python worker exited unexpectedly"
+_NO_WORKER = re.compile(
+    r"""Cannot run program "[^"]*"|EOFException occurred while reading the port number from pyspark\.daemon's stdout"""
+)
+"""Spark's message if it cannot run the Python it was told to use, or if that ends at once."""
 _TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentModification", re.IGNORECASE)
 _CAUSE = re.compile(
     r"^\s*(?:Caused by: |: )?((?:(?:\w+\.)*\w+(?:Error|Exception)|topicfold\.errors\.\w+): .*\S)", re.MULTILINE
@@ -56,6 +60,12 @@ def known_error(text: str, root: Path) -> TopicfoldError | None:
         return unwritable(root, refused[1])
     if too_large := _TOO_LARGE.search(text):
         return TooLarge(too_large[1], hint=SMALLER_HINT)
+    if no_worker := _NO_WORKER.search(text):
+        return BadSetting(
+            f"Spark's Python workers do not start: {no_worker[0]}",
+            hint="PYSPARK_PYTHON, or Spark's setting spark.pyspark.python, must name a Python with topicfold on every "
+            "machine.",
+        )
     if _LATE_WORKER in text:
         return LogUnavailable(
             "the stream ended: a Python worker of Spark did not start in time",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from topicfold.compaction.publishing import active_files, active_files_at, published_sequence
+from topicfold.compaction.delta_tables import active_files, active_files_at, files_as_of
+from topicfold.compaction.publishing import named_versions, published_sequence
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.claims import CLAIMS
 from topicfold.snapshot.commits import MANIFESTS, Commit, commit_path, not_given_up, read_commit, sequences
@@ -31,8 +32,9 @@ def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN
 
     These commits are kept: the newest `keep`, not counting those that were given up; any younger than
     `min_age_seconds`; any not older than the newest published one; the newest that is `WINDOW` events back in every
-    partition that has so many; and those noted by trimming. A kept commit keeps all of its files. Rows of `history`,
-    `label_index_diffs` and `commits` are never removed.
+    partition that has so many; and those noted by trimming. A kept commit keeps all of its files, and those of the
+    versions of tables that its row in `commits` names. Rows of `history`, `label_index_diffs` and `commits` are never
+    removed.
 
     Of other files, those stay that are younger than `min_age_seconds`, or that a Delta table named that long ago, as
     somebody may be reading them. Files left unfinished by a process that died are removed too, at that age.
@@ -73,6 +75,10 @@ def _staying(
 def _wanted(root: Path, staying: Sequence[Commit], written_before: float) -> Collection[str]:
     """Return the paths of the data files that these commits or a Delta table name, or one named at that time."""
     wanted = {file.path for commit in staying for file in commit.files + commit.added}
+    old = [each.sequence for each in staying if _is_older(commit_path(root, each.sequence), written_before)]
+    # What younger ones name is as young, or was named at that time.
+    for table, version in named_versions(root, old, GROWING_TABLES):
+        wanted |= {f"{table}/{name}" for name in files_as_of(root, table, version)}
     for table in (*GROWING_TABLES, "commits"):
         wanted |= {f"{table}/{name}" for name in active_files(root, table)}
     for table in SCHEMAS:

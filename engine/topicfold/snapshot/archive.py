@@ -37,7 +37,7 @@ from topicfold.model.events import (
 )
 from topicfold.snapshot.commits import Commit, not_given_up, readable_commits
 from topicfold.snapshot.data_files import is_as_named
-from topicfold.snapshot.delta_files import active_paths
+from topicfold.snapshot.delta_files import active_files
 from topicfold.snapshot.loading import require_own
 from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.tables import HISTORY, KINDS
@@ -48,6 +48,8 @@ _TABLE = "history"
 _FORMAT = pads.ParquetFileFormat(
     default_fragment_scan_options=pads.ParquetFragmentScanOptions(page_checksum_verification=True)
 )
+_NO_TIME_MS = -1
+"""Stands for a time that no calendar holds, as others do that say no time."""
 _BATCH_ROWS = 65_536
 _FEW_ROWS = 64
 MAX_BYTES = 32 * 1024 * 1024
@@ -167,7 +169,7 @@ class Archive:
         found = HISTORY.empty_table()
         for rows in self._rows(HISTORY.names, wanted & (pc.field("name") == name)):
             found = _last(pa.concat_tables([found, rows]), most)
-        # A record may state a time that Python's datetime cannot hold.
+        # Rows of earlier versions may state a time that Python's datetime cannot hold.
         found = found.set_column(HISTORY.get_field_index("time"), "time", found["time"].cast(pa.int64()))
         return [_event(kind, row) for row in found.to_pylist()]
 
@@ -184,7 +186,7 @@ class Archive:
         return life
 
     def _rows(self, columns: list[str], wanted: pc.Expression) -> Iterator[pa.Table]:
-        """Yield rows in batches, in no order. A row comes twice if an optimized table and a commit both have it."""
+        """Yield rows in batches, in no order. A row comes twice where a commit that was given up is still published."""
         commits = [*self._commits()]
         paths = self._paths(commits)
         try:
@@ -217,8 +219,10 @@ class Archive:
             raise OSError(f"it has {sum(held.values())} rows, and the commits say {rows}")
 
     def _paths(self, commits: Sequence[Commit]) -> list[Path]:
-        waiting = (file.path for commit in commits for file in commit.added if file.table == _TABLE)
-        return [self._root / path for path in sorted({*active_paths(self._root, _TABLE), *waiting})]
+        active, published = active_files(self._root, _TABLE)
+        waiting = (commit for commit in commits if commit.sequence > published)
+        added = (file.path for commit in waiting for file in commit.added if file.table == _TABLE)
+        return [self._root / path for path in sorted({*active, *added})]
 
     def _commits(self) -> Iterator[Commit]:
         """Yield the commits that can be read, the newest first; none that was given up."""
@@ -341,7 +345,8 @@ def _event(kind: AggregateKind, row: Mapping[str, Any]) -> ArchivedEvent:
 
 
 def _trail(row: Mapping[str, Any]) -> AuditTrail | None:
-    if row["time"] is None:
+    if row["previous_offset"] is None:
         return None
     audits = tuple(Audit(each["actor"], each["reason"], each["request_id"]) for each in row["operations"])
-    return AuditTrail(audits, row["time"] // 1000, row["previous_offset"])
+    time_ms = _NO_TIME_MS if row["time"] is None else row["time"] // 1000
+    return AuditTrail(audits, time_ms, row["previous_offset"])

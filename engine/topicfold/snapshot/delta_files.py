@@ -1,7 +1,7 @@
 """Which files make up a Delta table now, according to its log: JSON entries, and checkpoints in Parquet.
 
-The growing tables outlive the commits that wrote them, so only their Delta logs know what they consist of. Somebody
-may also have merged their files (`optimize`).
+The growing tables outlive the commits that wrote them, and their files are merged, so only their Delta logs know what
+they consist of.
 
 Source: Delta's protocol, "Action Reconciliation" and "Checkpoints" (classic, of one part or several).
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -24,9 +24,23 @@ from topicfold.snapshot.shortage import naming_shortage
 _LOG = "_delta_log"
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10}))?\.parquet")
 
+APPLICATION = "topicfold"
+"""Our application id in Delta's transactions, whose version is the number of a commit."""
 
-def active_paths(root: Path, table: str) -> list[str]:
-    """Return the paths of a table's files relative to `root`, sorted; an empty list if there is no such table.
+
+class TableFiles(NamedTuple):
+    """What a table consists of: the paths of its files relative to the snapshot's directory, sorted.
+
+    `commit` is the number of the newest commit that the table has recorded, 0 for none: it has the rows of that one and
+    of all before, whatever files they are in by now.
+    """
+
+    paths: list[str]
+    commit: int
+
+
+def active_files(root: Path, table: str) -> TableFiles:
+    """Return what a table consists of; nothing if there is no such table.
 
     Raises:
         SnapshotDamaged: its log cannot be read.
@@ -34,6 +48,7 @@ def active_paths(root: Path, table: str) -> list[str]:
     """
     directory = root / table / _LOG
     active: dict[str, None] = {}
+    commit = 0
     try:
         with naming_shortage(directory):
             for action in _actions(directory):
@@ -41,10 +56,12 @@ def active_paths(root: Path, table: str) -> list[str]:
                     active[added["path"]] = None
                 elif removed := action.get("remove"):
                     active.pop(removed["path"], None)
+                elif (noted := action.get("txn")) and noted["appId"] == APPLICATION:
+                    commit = noted["version"]
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         reason = f"the log of the table {root / table} cannot be read: {error}"
         raise SnapshotDamaged(reason, sequence=0, path=str(directory)) from error
-    return sorted(f"{table}/{unquote(path)}" for path in active)
+    return TableFiles(sorted(f"{table}/{unquote(path)}" for path in active), commit)
 
 
 def _actions(directory: Path) -> Iterator[Mapping[str, Any]]:
@@ -57,7 +74,7 @@ def _actions(directory: Path) -> Iterator[Mapping[str, Any]]:
     """
     version, parts = _newest_checkpoint(directory)
     for path in parts:
-        yield from pq.ParquetFile(path).read(columns=["add.path", "remove.path"]).to_pylist()
+        yield from pq.ParquetFile(path).read(columns=["add.path", "remove.path", "txn"]).to_pylist()
     for path in sorted(directory.glob("*.json")):
         if path.stem.isdecimal() and int(path.stem) > version:
             version += 1
