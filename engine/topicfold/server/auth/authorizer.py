@@ -132,8 +132,8 @@ class Authorizer:
         listing = Permission.LIST_TOPICS
         tenants = frozenset(each for each in namespaces.tenants if rights.on_tenant(roles, listing, each))
         names = frozenset(each for each in namespaces.names if rights.on_namespace(roles, listing, each))
-        sees_all = names.issuperset(namespaces.names) and all(each.tenant in tenants for each in namespaces.patterns)
-        return None if sees_all else Viewer(roles, tenants | names)
+        is_whole = names.issuperset(namespaces.names) and tenants.issuperset(namespaces.tenants)
+        return None if is_whole and not namespaces.can_be_of_any_tenant else Viewer(roles, tenants | names)
 
     def has(self, request: Request, right: Right, place: Place) -> bool:
         """Return whether who asks has `right` on `place`, by what is folded now."""
@@ -229,7 +229,7 @@ def _places(request: Request, scope: Scope) -> Sequence[Place]:
     if scope is Scope.TENANT:
         return [tenant_in(request)]
     meant = namespaces_in(request)
-    return () if any(each.tenant is None for each in meant.patterns) else (*meant.names, *meant.tenants)
+    return () if meant.can_be_of_any_tenant else (*meant.names, *meant.tenants)
 
 
 def _owners(place: Place) -> Sequence[str]:
