@@ -103,8 +103,9 @@ class Authorizer:
         One partition of a topic is under the topic's grants; a topic to be made bears none yet.
         """
         if len(places) > 1:
-            scope, action = right.scope.name.lower(), right.permission.value
-            return f"An admin of the {scope} can grant {action}: topicfold {scope}s grant-permission --help"
+            nouns = _nouns(places)
+            commands = " or ".join(f"topicfold {each}s grant-permission --help" for each in nouns)
+            return f"An admin of the {' or '.join(nouns)} can grant {right.permission.value}: {commands}"
         place = places[0]
         if isinstance(place, TopicName):
             if request.method == "PUT" and request.scope["route"].operation.needs == MANAGE_TOPIC:
@@ -246,6 +247,11 @@ def _noun(place: Place) -> str:
     return "namespace" if "/" in place else "tenant"
 
 
+def _nouns(places: Sequence[Place]) -> Sequence[str]:
+    """Return what there is among `places`, each once."""
+    return list(dict.fromkeys(map(_noun, places)))
+
+
 def _refusal(principal: Principal, right: Right, places: Sequence[Place], request: Request, policy: str) -> str:
     """Return why not, in Pulsar's words where a policy is asked for; never which of several it was."""
     if policy:
@@ -255,7 +261,7 @@ def _refusal(principal: Principal, right: Right, places: Sequence[Place], reques
             f"Unauthorized to validate{what}PolicyOperation for operation [{access}] "
             f"on {what.lower()} [{place}] on policy [{policy}]"
         )
-    where = f"at least one of the {len(places)} {right.scope.name.lower()}s asked for"
+    where = f"at least one of the {len(places)} {'s and '.join(_nouns(places))}s asked for"
     if len(places) == 1:
         where = f"{_noun(places[0])} {places[0]}"
     return f"{principal.name} lacks {right.permission.value} on {where}"
