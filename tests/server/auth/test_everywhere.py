@@ -132,3 +132,12 @@ async def test_an_admin_of_a_tenant_does_not_learn_what_its_namespaces_were_call
         async with listening(acme) as port, opened(port, query, authorization=bearer("new")) as stream:
             first = await stream.frame()
             assert (first.kind, first.members["reason"]) == ("RESET", told)
+
+
+async def test_the_right_to_list_one_namespace_counts_beside_a_pattern_where_it_is_named(acme: RestNode) -> None:
+    await grant(acme, "tenants/acme", "app", "watch")
+    await grant(acme, "namespaces/acme/pay", "app", "list-topics")
+    async with listening(acme) as port:
+        for place, shown in (("acme/*", 0), ("acme/*&namespace=acme/pay", 3)):
+            async with opened(port, f"namespace={place}", authorization=bearer("app")) as stream:
+                assert [frame.kind for frame in await stream.frames(shown + 1)] == [*["ADDED"] * shown, "BOOKMARK"]
