@@ -99,6 +99,14 @@ def test_names_that_begin_so_are_offered(
     assert offered(run, monkeypatch, words) == expected
 
 
+@pytest.mark.usefixtures("names")
+def test_labels_where_a_pattern_matches_are_offered_however_many_other_tenants_there_are(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(completion, "_MAX_QUESTIONS", 1)
+    assert offered(run, monkeypatch, "topics list 'public/*' -l team=") == ["pay"]
+
+
 @pytest.mark.parametrize(
     "value", ["$(touch x)", "`touch x`", "a;b", "a'b", 'a"b', "a\\b", "a b", "a&b", "a|b", "a>b", "*", "~"]
 )

@@ -64,6 +64,16 @@ def test_what_was_exported_does_not_differ(run: Run, exported: Path) -> None:
     assert run("policies", "export", "public/default").out == exported.read_text()
 
 
+@pytest.mark.usefixtures("exported")
+def test_namespaces_that_match_a_pattern_are_exported_as_they_are_and_as_they_were(run: Run) -> None:
+    for words in ([], ["--at", "0s"]):
+        written = run("policies", "export", "public/d*", *words)
+        names = [each["name"] for each in yaml.safe_load(written.out)["topics"]]
+        assert names == ["persistent://public/default/old", ORDERS]
+    refused = run("policies", "export", "none/*", "--at", "0s")
+    assert (refused.code, refused.err) == (2, "error: no namespace that you may see matches none/*\n")
+
+
 def test_applying_an_export_of_then_undoes_what_was_done_since(
     run: Run, client: Client, exported: Path, tmp_path: Path
 ) -> None:

@@ -153,6 +153,12 @@ def test_the_topics_of_all_namespaces_that_match_a_pattern_are_listed_and_follow
     assert watching.line() == "persistent://acme/new/bills"
 
 
+def test_where_no_namespace_matches_those_that_there_were_or_that_are_listed_that_is_said(run: Run) -> None:
+    for words in (["--at", "1s"], ["-p", "a=b"]):
+        told = run("topics", "list", "none/*", *words)
+        assert (told.code, told.err) == (0, "no namespace that you may see matches none/*\n")
+
+
 def test_a_pattern_is_shown_to_a_shell_in_quotes(run: Run) -> None:
     told = run("topics", "list", "acme/*", "-l", "team=none")
     assert "topicfold explain team=none -n 'acme/*' tells" in told.err

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from topicfold.errors import InvalidName
 from topicfold.model.events import partition_of
-from topicfold.model.namespaces import NamespacePattern, parse_namespaces
+from topicfold.model.namespaces import parse_namespaces
 
 PARTS = st.text("ab-", min_size=1, max_size=6)
 PATTERN_PARTS = st.text("ab-*", min_size=1, max_size=6).filter(lambda text: "**" not in text)
@@ -62,7 +62,14 @@ def test_a_star_stands_for_any_characters_of_its_part(own: str, part: str, tenan
     if "*" not in own + part:
         part += "*"
     matches = fnmatchcase(tenant, own) and fnmatchcase(namespace, part)
-    assert NamespacePattern.parse(f"{own}/{part}").matches(f"{tenant}/{namespace}") == matches
+    assert (f"{tenant}/{namespace}" in parse_namespaces([f"{own}/{part}"])) == matches
+
+
+def test_many_stars_cost_no_more_than_few() -> None:
+    texts = [f"{'a*' * 30}{letter}/{'a*' * 30}{letter}" for letter in "bcdefgh"]
+    found = parse_namespaces(texts)
+    assert f"{'a' * 64}/{'a' * 64}" not in found
+    assert f"{'a' * 63}h/{'a' * 63}h" in found
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import typer
 from topicfold.cli.config import ASKING, resolve_config
 from topicfold.cli.session import open_client
 from topicfold.model.names import DEFAULT_NAMESPACE, PERSISTENT, parse_topic
-from topicfold.model.namespaces import ALL, parse_namespaces
+from topicfold.model.namespaces import ALL, ANY, parse_namespaces
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -122,7 +122,8 @@ def _labels_sought(client: Client, ctx: typer.Context) -> dict[str, tuple[str, .
     named = [*ctx.args[:1], ctx.params.get("namespace"), *(ctx.params.get("namespaces") or ())]
     texts = [ALL] if ctx.params.get("all_namespaces") else [*filter(None, named)]
     meant = parse_namespaces(texts or [DEFAULT_NAMESPACE])
-    places = [each for each in _namespaces(client, "") if each in meant] if meant.patterns else meant.names
+    found = (each for pattern in meant.patterns for each in _namespaces(client, pattern.partition(ANY)[0]))
+    places = sorted({*meant.names, *filter(meant.match, found)})
     labels: dict[str, tuple[str, ...]] = {}
     for place in places[:_MAX_QUESTIONS]:
         for key, values in client.namespace_labels(place).items():

@@ -19,7 +19,7 @@ from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import counted, is_unicode
 from topicfold.cli.progress import activity, progress
-from topicfold.cli.query_options import PastTime
+from topicfold.cli.query_options import PastTime, namespaces_in_one_query
 from topicfold.cli.question import ask, is_somebody_there
 from topicfold.cli.same_server import server_flags
 from topicfold.cli.session import Session
@@ -43,7 +43,9 @@ STDOUT = Path("-")
 Namespaces = Annotated[
     list[str],
     typer.Argument(
-        metavar="NAMESPACE…", help="One or several of tenant/namespace.", autocompletion=complete_namespaces
+        metavar="NAMESPACE…",
+        help="One or several of tenant/namespace, or patterns such as 'acme/*'.",
+        autocompletion=complete_namespaces,
     ),
 ]
 Target = Annotated[Path, typer.Option("--file", "-f", metavar="FILE|-", help="File to write; - is stdout.")]
@@ -90,13 +92,14 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT, at: 
     Examples:
       topicfold policies export public/default > policies.yaml
       topicfold policies export acme/pay acme/ship -f policies.yaml
-      topicfold policies export acme/pay --at 2h -f before.yaml
+      topicfold policies export 'acme/*' --at 2h -f before.yaml
     """
     from topicfold.client.desired_files import entries_of, write_entries
 
     with activity(session.is_progress_shown) as begin, no_collection():
         begin(f"asking the server for the topics of {', '.join(namespaces)}")
-        found = session.client.find_topics(namespaces, with_system_topics=True, at=at)
+        places = namespaces_in_one_query(session, namespaces, is_all=False, by_name=at is not None)
+        found = session.client.find_topics(places, with_system_topics=True, at=at)
         entries = entries_of(found.topics, is_whole=at is not None)
     if file != STDOUT:
         with activity(session.is_progress_shown) as begin:

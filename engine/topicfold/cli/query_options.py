@@ -66,9 +66,15 @@ PastTime = Annotated[
     ),
 ]
 
-NO_NAMESPACES = "there are no namespaces, or none that you may see"
 NOTHING_YET = "no topic matches yet; waiting for one"
 """What is said to whoever waits: a label that is misspelt looks like one that nobody bears yet."""
+
+
+def no_namespaces(given: list[str] | None) -> str:
+    """Return what is said where of the namespaces that are meant, or of all, there is none."""
+    if given:
+        return f"no namespace that you may see matches {' or '.join(given)}"
+    return "there are no namespaces, or none that you may see"
 
 
 def chosen_namespaces(session: Session, given: list[str] | None, is_all: bool, *, by_name: bool = False) -> list[str]:
@@ -116,7 +122,7 @@ def namespaces_in_one_query(
         return [ALL]
     found = chosen_namespaces(session, given, is_all, by_name=by_name)
     if not found:
-        raise InvalidRequest(NO_NAMESPACES)
+        raise InvalidRequest(no_namespaces(given))
     from topicfold.client.bulk import NAMESPACES_A_QUERY
 
     if len(found) > NAMESPACES_A_QUERY:

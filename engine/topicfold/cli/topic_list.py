@@ -13,7 +13,6 @@ from topicfold.cli.arguments import read_labels
 from topicfold.cli.completion import complete_filter, complete_namespaces
 from topicfold.cli.output import labels_text
 from topicfold.cli.query_options import (
-    NO_NAMESPACES,
     AllNamespaces,
     Match,
     Namespaces,
@@ -24,6 +23,7 @@ from topicfold.cli.query_options import (
     SystemTopics,
     chosen_namespaces,
     namespaces_to_follow,
+    no_namespaces,
 )
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
@@ -131,7 +131,7 @@ def list_topics(
     )
     if not topics:
         when = "" if at is None else f" at {at}"
-        session.output.note(_nothing(places, when, is_filtered))
+        session.output.note(_nothing(places, when, is_filtered) if places else no_namespaces(named_places))
         if selector and at is None and places:
             named = [] if places == [DEFAULT_NAMESPACE] else places
             where = " -A" if all_namespaces else "".join(f" -n {shlex.quote(place)}" for place in named)
@@ -143,8 +143,6 @@ def list_topics(
 
 def _nothing(places: Sequence[str], when: str, is_filtered: bool) -> str:
     """Return what to say where no topic was found."""
-    if not places:
-        return NO_NAMESPACES
     return f"no topics match{when}" if is_filtered else f"no topics in {', '.join(places)}{when}"
 
 

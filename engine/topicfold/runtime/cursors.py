@@ -56,12 +56,14 @@ def cursor_in(text: str) -> Cursor:
     return Cursor(revision, namespaces, viewer)
 
 
-@lru_cache(_REMEMBERED)
 def namespaces_mark(namespaces: Namespaces) -> str:
     """Return what the cursors of whoever watches `namespaces` bear."""
-    if namespaces.are_all:
-        return _ALL
-    return base64.urlsafe_b64encode(b"".join(sorted(map(_hash, namespaces.texts)))).decode().rstrip("=")
+    return _ALL if namespaces.are_all else _mark(namespaces.texts)
+
+
+@lru_cache(_REMEMBERED)
+def _mark(texts: Sequence[str]) -> str:
+    return base64.urlsafe_b64encode(b"".join(sorted(map(_hash, texts)))).decode().rstrip("=")
 
 
 def _covering(text: str) -> Sequence[str]:

@@ -44,6 +44,8 @@ class Reset(NamedTuple):
         return cls("namespace_ended", f"namespace {namespace} has ended")
 
 
+NAMESPACE_ENDED = Reset("namespace_ended", "a namespace that matched has ended")
+"""For whoever may not know which: it may have been in a former life of the tenant."""
 TOO_OLD = Reset("too_old", "the position is too far back")
 OTHER_RIGHTS = Reset("other_rights", "the right to see these topics has changed")
 

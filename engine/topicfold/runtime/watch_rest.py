@@ -13,7 +13,7 @@ from typing import NamedTuple
 from topicfold.model.names import local_of_key
 from topicfold.model.records import NO_GRANTS
 from topicfold.runtime.slices import SLICE_SECONDS
-from topicfold.runtime.watch_group import OTHER_RIGHTS, Reset, Subject, borne
+from topicfold.runtime.watch_group import NAMESPACE_ENDED, OTHER_RIGHTS, Reset, Subject, borne
 from topicfold.runtime.window import Window
 from topicfold.state.change import TopicDelta
 from topicfold.state.fold import PartitionState
@@ -68,7 +68,8 @@ class Rest:
         does, or time is up, or it has `MAX_PART_BYTES`. Cost: O(`PART` frames), or nothing.
         """
         if not subject.tells_former_lives and (ended := self._ended(subject, positions)) is not None:
-            return Part((), positions, None, Reset.of_end(ended))
+            is_named = ended in subject.namespaces.names
+            return Part((), positions, None, Reset.of_end(ended) if is_named else NAMESPACE_ENDED)
         # Kept, it would be of no use to anybody, amid the memory of a crowd that has long left.
         if all(self._states[each].position == position for each, position in positions.items()):
             return Part((), positions, None, None)

@@ -245,12 +245,12 @@ class Watches:
 
     def _live_by_patterns(self, namespaces: Namespaces) -> Iterator[tuple[str, TopicTable]]:
         """Yield those that only patterns mean. Cost: O(all namespaces of the tenants that are meant)."""
-        is_in_any_tenant = any(each.tenant is None for each in namespaces.patterns)
         for state in self.states.values():
-            tenants = state.names_of if is_in_any_tenant else namespaces.tenants
-            for namespace in chain.from_iterable(state.names_of.get(each, ()) for each in tenants):
+            tenants = (state.names_of.get(each, ()) for each in namespaces.tenants)
+            those = state.topics if namespaces.can_be_of_any_tenant else chain.from_iterable(tenants)
+            for namespace in filter(namespaces.match, those):
                 table = state.topics.get(namespace)
-                if table is not None and namespace in namespaces and namespace not in namespaces.names:
+                if table is not None and namespace not in namespaces.names:
                     yield namespace, table
 
     def _cover(self, table: TopicTable, look: Look, is_late: IsLate) -> bool:

@@ -94,7 +94,7 @@ def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Rev
     lacking = cursor.lacking(namespaces)
     if lacking is None and not partitions <= since.positions.keys():
         places = {each: partition_of(each, identity.partitions) for each in namespaces.names}
-        unnamed = ", ".join(map(str, namespaces.patterns))
+        unnamed = ", ".join(namespaces.patterns)
         lacking = next((each for each, at in places.items() if at not in since.positions), unnamed)
     if lacking is not None:
         raise InvalidRequest(f"{name}: it is of other namespaces, and does not cover {lacking}", hint=_COVER_HINT)

@@ -67,6 +67,18 @@ async def test_the_right_on_one_tenant_is_none_on_others(acme: RestNode, place: 
         assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
 
 
+async def test_a_refusal_counts_tenants_as_what_they_are_and_says_how_each_right_is_granted(acme: RestNode) -> None:
+    command = "topicfold {}s grant-permission --help"
+    for place, what, kinds in (
+        ("acme/*&namespace=none/*", "2 tenants", ["tenant"]),
+        ("acme/pay&namespace=none/*&namespace=acme/h*", "3 namespaces and tenants", ["namespace", "tenant"]),
+    ):
+        answer = (await acme.send("GET", f"/api/v1/topics?namespace={place}", authorization=bearer("app"))).json()
+        assert answer["detail"] == f"app lacks list-topics on at least one of the {what} asked for"
+        commands = " or ".join(map(command.format, kinds))
+        assert answer["hint"] == f"An admin of the {' or '.join(kinds)} can grant list-topics: {commands}"
+
+
 async def test_nobody_learns_from_a_pattern_which_tenants_there_are(acme: RestNode) -> None:
     there, missing = [
         (await acme.send("GET", f"/api/v1/topics?namespace={each}/*", authorization=bearer("app"))).json()
@@ -124,3 +136,24 @@ async def test_a_tenant_that_may_be_listed_is_shown_beside_one_that_may_only_be_
         await done(acme, "PUT", "/api/v1/topics/other/space/more", {})
         await done(acme, "PUT", "/api/v1/topics/acme/pay/more", {})
         assert (await stream.frame()).name == "persistent://acme/pay/more"
+
+
+async def test_an_admin_of_a_tenant_does_not_learn_what_its_namespaces_were_called_before(acme: RestNode) -> None:
+    await done(acme, "PUT", "/admin/v2/tenants/mine", {"adminRoles": ["new"], "allowedClusters": ["standalone"]})
+    before = (await seen(acme, "/api/v1/topics?namespace=mine/*", "new"))["position"]
+    await done(acme, "DELETE", "/admin/v2/tenants/acme?force=true")
+    await done(acme, "PUT", "/admin/v2/tenants/acme", {"adminRoles": ["new"], "allowedClusters": ["standalone"]})
+    for place, told in (("acme/*", "a namespace that matched has ended"), ("acme/pay", "namespace acme/pay has ended")):
+        query = f"namespace={place}&since={before}&timeoutSeconds=1"
+        async with listening(acme) as port, opened(port, query, authorization=bearer("new")) as stream:
+            first = await stream.frame()
+            assert (first.kind, first.members["reason"]) == ("RESET", told)
+
+
+async def test_the_right_to_list_one_namespace_counts_beside_a_pattern_where_it_is_named(acme: RestNode) -> None:
+    await grant(acme, "tenants/acme", "app", "watch")
+    await grant(acme, "namespaces/acme/pay", "app", "list-topics")
+    async with listening(acme) as port:
+        for place, shown in (("acme/*", 0), ("acme/*&namespace=acme/pay", 3)):
+            async with opened(port, f"namespace={place}", authorization=bearer("app")) as stream:
+                assert [frame.kind for frame in await stream.frames(shown + 1)] == [*["ADDED"] * shown, "BOOKMARK"]

@@ -103,8 +103,9 @@ class Authorizer:
         One partition of a topic is under the topic's grants; a topic to be made bears none yet.
         """
         if len(places) > 1:
-            scope, action = right.scope.name.lower(), right.permission.value
-            return f"An admin of the {scope} can grant {action}: topicfold {scope}s grant-permission --help"
+            nouns = _nouns(places)
+            commands = " or ".join(f"topicfold {each}s grant-permission --help" for each in nouns)
+            return f"An admin of the {' or '.join(nouns)} can grant {right.permission.value}: {commands}"
         place = places[0]
         if isinstance(place, TopicName):
             if request.method == "PUT" and request.scope["route"].operation.needs == MANAGE_TOPIC:
@@ -132,8 +133,8 @@ class Authorizer:
         listing = Permission.LIST_TOPICS
         tenants = frozenset(each for each in namespaces.tenants if rights.on_tenant(roles, listing, each))
         names = frozenset(each for each in namespaces.names if rights.on_namespace(roles, listing, each))
-        sees_all = names.issuperset(namespaces.names) and all(each.tenant in tenants for each in namespaces.patterns)
-        return None if sees_all else Viewer(roles, tenants | names)
+        is_whole = names.issuperset(namespaces.names) and tenants.issuperset(namespaces.tenants)
+        return None if is_whole and not namespaces.can_be_of_any_tenant else Viewer(roles, tenants | names)
 
     def has(self, request: Request, right: Right, place: Place) -> bool:
         """Return whether who asks has `right` on `place`, by what is folded now."""
@@ -229,7 +230,7 @@ def _places(request: Request, scope: Scope) -> Sequence[Place]:
     if scope is Scope.TENANT:
         return [tenant_in(request)]
     meant = namespaces_in(request)
-    return () if any(each.tenant is None for each in meant.patterns) else (*meant.names, *meant.tenants)
+    return () if meant.can_be_of_any_tenant else (*meant.names, *meant.tenants)
 
 
 def _owners(place: Place) -> Sequence[str]:
@@ -246,6 +247,11 @@ def _noun(place: Place) -> str:
     return "namespace" if "/" in place else "tenant"
 
 
+def _nouns(places: Sequence[Place]) -> Sequence[str]:
+    """Return what there is among `places`, each once."""
+    return list(dict.fromkeys(map(_noun, places)))
+
+
 def _refusal(principal: Principal, right: Right, places: Sequence[Place], request: Request, policy: str) -> str:
     """Return why not, in Pulsar's words where a policy is asked for; never which of several it was."""
     if policy:
@@ -255,7 +261,7 @@ def _refusal(principal: Principal, right: Right, places: Sequence[Place], reques
             f"Unauthorized to validate{what}PolicyOperation for operation [{access}] "
             f"on {what.lower()} [{place}] on policy [{policy}]"
         )
-    where = f"at least one of the {len(places)} {right.scope.name.lower()}s asked for"
+    where = f"at least one of the {len(places)} {'s and '.join(_nouns(places))}s asked for"
     if len(places) == 1:
         where = f"{_noun(places[0])} {places[0]}"
     return f"{principal.name} lacks {right.permission.value} on {where}"
