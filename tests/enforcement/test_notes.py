@@ -198,6 +198,18 @@ async def test_a_default_that_is_no_more_is_uncovered_by_the_next_enforcer(site:
     assert await site.once() == []
 
 
+async def test_a_default_that_is_no_more_is_forgotten_though_nothing_is_left_of_it(site: Site) -> None:
+    await site.make("orders")
+    site.with_defaults(maxMessageSize=9)
+    await site.once()
+    await site.cluster.alter("orders", {"max.message.bytes": None})
+    site.with_defaults()
+    assert await site.once() == []
+    await site.cluster.alter("orders", SIZE)
+    assert await site.once() == []
+    assert await site.own("orders") == SIZE
+
+
 async def test_what_a_default_told_in_a_pass_that_was_broken_off_is_uncovered_by_the_next(site: Site) -> None:
     for name in ("orders", "zebra"):
         await site.make(name)
