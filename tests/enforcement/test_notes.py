@@ -93,6 +93,18 @@ async def test_a_policy_that_goes_by_the_very_next_event_after_a_clean_pass_is_k
     assert await former.of(topic) == set()
 
 
+async def test_a_history_that_did_not_go_on_is_not_read_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 9)
+    former = FormerSayings(site.node.engine, Notes(site.node.engine, site.cluster.bootstrap))
+    said = await former.of(parse_topic("orders"))
+    with monkeypatch.context() as unread:
+        unread.setattr(site.node.log, "read", None)
+        assert await former.of(parse_topic("orders")) == said == {("max.message.bytes", "9")}
+    await site.set("orders", "maxMessageSize", 8)
+    assert len(await former.of(parse_topic("orders"))) == 2
+
+
 async def test_a_policy_that_came_after_that_is_told_by_the_history_again(
     site: Site, enforcer: Callable[[], Enforcer]
 ) -> None:
