@@ -107,6 +107,20 @@ def test_labels_where_a_pattern_matches_are_offered_however_many_other_tenants_t
     assert offered(run, monkeypatch, "topics list 'public/*' -l team=") == ["pay"]
 
 
+def test_names_that_begin_otherwise_take_no_place_of_those_that_begin_so(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(completion, "_MAX_NAMES", 1)
+    assert offered(run, monkeypatch, "topics get re") == ["refunds"]
+
+
+def test_no_value_is_offered_that_a_selector_cannot_say(
+    run: Run, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    client.create_topic("orders", labels={"note": "a=b", "north": "b"})
+    assert offered(run, monkeypatch, "topics list -l no") == ["north=b"]
+
+
 @pytest.mark.parametrize(
     "value", ["$(touch x)", "`touch x`", "a;b", "a'b", 'a"b', "a\\b", "a b", "a&b", "a|b", "a>b", "*", "~"]
 )
@@ -136,9 +150,10 @@ def test_a_closed_port_offers_nothing_and_says_nothing(bare_run: Run, monkeypatc
 def test_a_slow_answer_is_not_waited_for_beyond_a_second(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = threading.Event()
     monkeypatch.setattr(Client, "find_topics", lambda *_: answers.wait(300))
-    started = time.monotonic()
+    started, before = time.monotonic(), set(threading.enumerate())
     assert offered(bare_run, monkeypatch, "topics get o", completion.PATIENCE_SECONDS) == []
     assert time.monotonic() - started < 60
+    assert [each.daemon for each in set(threading.enumerate()) - before] == [True]
     answers.set()
 
 

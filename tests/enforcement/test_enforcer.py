@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -16,14 +17,15 @@ from tests.enforcement.conftest import (
     append_unreadable,
 )
 from tests.runtime.kafka_nodes import LOG_TOPIC
+from tests.runtime.nodes import turns
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement.enforcer import Enforcer
-from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, TopicNotFound
+from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, NotReady, TopicNotFound
 from topicfold.log import memory
 from topicfold.log.memory import MemoryLog
 from topicfold.model.events import PAYLOAD_SCHEMA
 from topicfold.model.names import parse_topic
-from topicfold.model.records import Pending, Step, TopicRecord
+from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord
 from topicfold.runtime.engine import Engine, EngineOptions
 
 
@@ -269,6 +271,30 @@ async def test_a_log_that_takes_long_to_fold_is_folded_to_its_end(site: Site, mo
     await enforcer.catch_up()
     assert len(enforcer.names()) == 10
     await engine.stop()
+
+
+async def test_a_log_that_is_not_folded_any_further_is_not_waited_for_for_ever(site: Site) -> None:
+    engine = site.node.engine
+    engine.options = replace(engine.options, request_timeout_seconds=0.05)
+    engine.readiness.close(0)
+    with pytest.raises(NotReady):
+        await site.enforcer().catch_up()
+
+
+async def test_topics_are_looked_at_in_the_order_of_their_names(site: Site) -> None:
+    await site.node.writing.create_namespace("public/a", NamespaceRecord(), site.node.asked())
+    for name in ("c", "public/a/z", "b"):
+        await site.make(name)
+    found = [str(each) for each in site.enforcer().names()]
+    assert found == [f"persistent://public/{each}" for each in ("a/z", "default/b", "default/c")]
+
+
+async def test_it_is_left_behind_when_its_engine_is_and_not_before(site: Site) -> None:
+    waiting = asyncio.create_task(site.enforcer().left_behind())
+    await turns()
+    assert not waiting.done()
+    site.node.engine.left_behind._must_start_anew.set()
+    await waiting
 
 
 async def test_a_record_that_cannot_be_read_is_told_of_and_its_kafka_topic_keeps_what_it_has(site: Site) -> None:

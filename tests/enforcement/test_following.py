@@ -18,6 +18,7 @@ from tests.enforcement.conftest import (
     append_unreadable,
     following,
 )
+from tests.runtime.nodes import turns
 from tests.turning import counted_turns
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement.reports import State
@@ -84,6 +85,41 @@ async def test_an_outage_while_it_follows_is_waited_for_and_nothing_is_lost(site
         await site.set("orders", "maxMessageSize", 5)
         await asyncio.sleep(0.03)
         site.cluster.heal()
+        await site.reaches("orders", {"max.message.bytes": "5"})
+
+
+@pytest.mark.parametrize("retry_seconds", [0.01, 60.0])
+async def test_a_change_during_an_outage_is_tried_again_after_a_while_and_not_before(
+    site: Site, monkeypatch: pytest.MonkeyPatch, retry_seconds: float
+) -> None:
+    monkeypatch.setattr(enforcing, "RETRY_SECONDS", retry_seconds)
+    async with enforced(site):
+        tried, configurations = list[Sequence[str]](), site.cluster.configurations
+
+        async def away(names: Sequence[str]) -> object:
+            tried.append(names)
+            raise ClusterUnavailable("no answer")
+
+        site.cluster.configurations = away
+        await site.set("orders", "maxMessageSize", 6)
+        while not tried:  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.001)
+        await turns(50)
+        site.cluster.configurations = configurations
+        if retry_seconds < 1:
+            await site.reaches("orders", {"max.message.bytes": "6"})
+        else:
+            assert tried == [["orders"]]
+
+
+async def test_nothing_is_done_in_kafka_before_all_is_folded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    site.node.engine.readiness.close(0)
+    async with following(site.enforcer()):
+        await turns(50)
+        assert await site.own("orders") == {}
+        site.node.engine.readiness.open(0)
         await site.reaches("orders", {"max.message.bytes": "5"})
 
 
@@ -161,10 +197,10 @@ async def test_a_change_of_many_topics_holds_up_nobody(site: Site, monkeypatch: 
         await site.make(f"t{number}")
     asked, of = Counter[int](), Wishes.of
     await site.set_namespace("maxMessageSize", 4)
-    async with counted_turns() as turns, following(site.enforcer()):
+    async with counted_turns() as turn, following(site.enforcer()):
 
         def counted(self: Wishes, name: TopicName) -> object:
-            asked[turns()] += 1
+            asked[turn()] += 1
             return of(self, name)
 
         monkeypatch.setattr(Wishes, "of", counted)

@@ -93,6 +93,18 @@ async def test_a_policy_that_goes_by_the_very_next_event_after_a_clean_pass_is_k
     assert await former.of(topic) == set()
 
 
+async def test_a_history_that_did_not_go_on_is_not_read_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 9)
+    former = FormerSayings(site.node.engine, Notes(site.node.engine, site.cluster.bootstrap))
+    said = await former.of(parse_topic("orders"))
+    with monkeypatch.context() as unread:
+        unread.setattr(site.node.log, "read", None)
+        assert await former.of(parse_topic("orders")) == said == {("max.message.bytes", "9")}
+    await site.set("orders", "maxMessageSize", 8)
+    assert len(await former.of(parse_topic("orders"))) == 2
+
+
 async def test_a_policy_that_came_after_that_is_told_by_the_history_again(
     site: Site, enforcer: Callable[[], Enforcer]
 ) -> None:
@@ -196,6 +208,18 @@ async def test_a_default_that_is_no_more_is_uncovered_by_the_next_enforcer(site:
     assert await site.once() == [f"changed {ORDERS}: max.message.bytes 9 -> (the cluster's) (no policy any more)"]
     await site.cluster.alter("orders", SIZE)
     assert await site.once() == []
+
+
+async def test_a_default_that_is_no_more_is_forgotten_though_nothing_is_left_of_it(site: Site) -> None:
+    await site.make("orders")
+    site.with_defaults(maxMessageSize=9)
+    await site.once()
+    await site.cluster.alter("orders", {"max.message.bytes": None})
+    site.with_defaults()
+    assert await site.once() == []
+    await site.cluster.alter("orders", SIZE)
+    assert await site.once() == []
+    assert await site.own("orders") == SIZE
 
 
 async def test_what_a_default_told_in_a_pass_that_was_broken_off_is_uncovered_by_the_next(site: Site) -> None:

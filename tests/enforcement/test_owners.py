@@ -58,6 +58,17 @@ async def test_of_two_topics_that_stand_for_one_kafka_topic_the_first_counts_as_
     assert await site.own("shared") == {"max.message.bytes": "5"}
 
 
+async def test_a_topic_that_stands_for_another_kafka_topic_has_no_say_on_the_one_of_its_name(site: Site) -> None:
+    for size, (name, kafka_topic) in enumerate((("orders", "legacy"), ("new", "orders")), 1):
+        await site.cluster.create(kafka_topic, 1)
+        record = TopicRecord(kafka_name=kafka_topic)
+        await Writing(site.node.engine).create_topic(parse_topic(name), record, site.node.asked())
+        await site.set(name, "maxMessageSize", size)
+    await site.once()
+    own = [await site.own(kafka_topic) for kafka_topic in ("legacy", "orders")]
+    assert own == [{"max.message.bytes": size} for size in ("1", "2")]
+
+
 async def test_a_topic_has_its_say_once_the_owner_of_its_kafka_topic_is_gone(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,7 @@ def test_a_process_touches_neither_its_log_nor_its_topic_keeps_no_window_and_onl
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[dict[str, object]] = []
+    done: list[str] = []
     as_of_nodes, start = [], Engine.start
 
     async def noted(log: MemoryLog, options: EngineOptions) -> Engine:
@@ -62,13 +63,13 @@ def test_a_process_touches_neither_its_log_nor_its_topic_keeps_no_window_and_onl
             made.append(options)
 
         async def catch_up(self) -> None:
-            pass
+            done.append("caught up")
 
         def names(self) -> list[str]:
             return []
 
         async def run_once(self, *_: object) -> None:
-            pass
+            done.append("looked")
 
     async def memory(_: Settings) -> MemoryLog:
         return MemoryLog(MemoryStore(1))
@@ -85,6 +86,7 @@ def test_a_process_touches_neither_its_log_nor_its_topic_keeps_no_window_and_onl
         enforce_once(settings, lambda _: None, lambda _: nullcontext(lambda: None), only_shows=only_shows)
     assert made == [{"protected": {"changes"}, "only_shows": only_shows} for only_shows in (True, False)]
     assert as_of_nodes == [(0.0, 0)] * 2
+    assert done == ["caught up", "looked"] * 2
 
 
 class Sleeper:

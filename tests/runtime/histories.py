@@ -55,12 +55,14 @@ async def etags(node: Node) -> list[str]:
     return [entry.version.etag for entry in reversed((await history(node)).entries)]
 
 
-def append_unreadable(node: Node, store: MemoryStore, number: int = 7, **audit: int) -> None:
+def append_unreadable(
+    node: Node, store: MemoryStore, number: int = 7, *, previous_offset: int | None = None, **fields: object
+) -> None:
     """Append, as a node of another version would, a version of `orders` that cannot be read."""
     current = node.engine.states[0].current(AggregateKind.TOPIC, TOPIC)
     life = node.engine.states[0].namespaces[NAMESPACE].incarnation
-    trail = AuditTrail((), 0, current.offset) if not audit else AuditTrail((), 0, audit["previous_offset"])
-    event = topic_put(number, life, current.version, payload=b"\xff", audit=encode_audit(trail))
+    trail = AuditTrail((), 0, current.offset if previous_offset is None else previous_offset)
+    event = topic_put(number, life, current.version, payload=b"\xff", audit=encode_audit(trail), **fields)
     store.append(0, encode_event(event))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,6 +92,42 @@ async def test_a_step_that_the_table_did_not_answer_in_time_can_be_taken_again(
         rest = await walked(chain)
         assert len(rest) > 1
         assert rest == whole[-len(rest) :]
+
+
+async def test_a_table_that_does_not_answer_ends_a_step_at_its_deadline(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        await snapshot(node, root)
+        target = node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE)
+        trim(store, before=len(store.entries[0]))
+
+        async def never(*_: object) -> None:
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(node.engine.snapshots, "ask", never)
+        with pytest.raises(errors.LogUnavailable, match="in time"):
+            await Chain(node.engine, target, asyncio.get_running_loop().time() + 0.05).step()
+
+
+async def test_what_the_table_tells_at_once_is_asked_for_once(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        await snapshot(node, root)
+        trim(store, before=len(store.entries[0]) - 1)
+        asked: list[object] = []
+        ask = node.engine.snapshots.ask
+
+        async def counted(*question: Any) -> object:
+            asked.append(question)
+            return await ask(*question)
+
+        monkeypatch.setattr(node.engine.snapshots, "ask", counted)
+        assert len((await history(node)).entries) > 2
+        assert len(asked) == 1
 
 
 async def walked(chain: Chain) -> list[int]:

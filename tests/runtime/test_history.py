@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.builders import NAMESPACE, TOPIC
+from tests.builders import NAMESPACE, TOPIC, operation
 from tests.runtime.histories import AT_THE_BEGINNING, append_unreadable, history, shown, target, trim
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold import errors
@@ -89,10 +89,12 @@ async def test_updates_that_share_an_event_are_one_entry_with_each_who_asked(ord
             orders.writing.set_labels(ORDERS, {"a": "1"}, orders.asked(actor="ann")),
             orders.writing.set_labels(ORDERS, {"a": "1"}, orders.asked(actor="nobody")),
             orders.writing.set_labels(ORDERS, {"b": "2"}, orders.asked(actor="bob")),
+            orders.writing.set_labels(ORDERS, {"c": "3"}, orders.asked(actor="eve")),
+            orders.writing.set_labels(ORDERS, {"c": "3"}, orders.asked(actor="nobody")),
         )
-    newest = (await history(orders)).entries[0]
+    newest, before = (await history(orders)).entries[:2]
     assert len(appended) == 2
-    assert [audit.actor for entry in (await history(orders)).entries[:2] for audit in entry.made_by] == ["bob", "ann"]
+    assert [[audit.actor for audit in entry.made_by] for entry in (newest, before)] == [["bob", "eve"], ["ann"]]
     assert newest.version.etag == orders.reading.topic(ORDERS).etag
 
 
@@ -153,6 +155,38 @@ async def test_a_false_word_on_where_the_predecessor_lies_is_not_believed(
     page = await history(orders)
     assert len(page.entries) == 1
     assert (page.gap.offset, page.gap.reason) == (elsewhere, "another record lies there")
+
+
+async def test_an_event_that_names_itself_as_its_predecessor_is_not_walked_for_ever(
+    orders: Node, store: MemoryStore
+) -> None:
+    append_unreadable(orders, store)
+    await orders.caught_up()
+    append_unreadable(orders, store, previous_offset=len(store.entries[0]))
+    await orders.caught_up()
+    page = await history(orders)
+    assert [(entry.kind, entry.changes) for entry in page.entries] == [("changed", None)]
+    assert "does not say" in page.gap.reason
+
+
+async def test_who_made_a_change_is_nobody_where_that_is_not_told_of_each(orders: Node, store: MemoryStore) -> None:
+    append_unreadable(orders, store, operations=(operation(1), operation(2)))
+    await orders.caught_up()
+    assert [entry.made_by for entry in (await history(orders)).entries[:-1]] == [()]
+
+
+async def test_a_log_that_gives_little_at_once_tells_the_whole_history(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        await orders.label(number=str(number))
+    whole, read = await history(orders), orders.log.read
+
+    async def sparing(partition: int, offset: int, limit: int) -> list[LogEntry]:
+        return await read(partition, offset, min(limit, 2))
+
+    monkeypatch.setattr(orders.log, "read", sparing)
+    assert (await history(orders), whole.gap) == (whole, None)
 
 
 async def test_what_was_trimmed_is_said_to_be(orders: Node, store: MemoryStore) -> None:
@@ -217,6 +251,23 @@ async def test_a_log_that_does_not_answer_ends_a_page_early(orders: Node, monkey
     assert len((await history(orders, before=page.before)).entries) == 4
 
 
+async def test_versions_that_lie_close_together_are_read_from_the_log_at_once(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        await orders.label(number=str(number))
+    reads: list[int] = []
+    read = orders.log.read
+
+    async def counted(partition: int, offset: int, limit: int) -> list[LogEntry]:
+        reads.append(offset)
+        return list(await read(partition, offset, limit))
+
+    monkeypatch.setattr(orders.log, "read", counted)
+    assert len((await history(orders)).entries) == 6
+    assert len(reads) == 1
+
+
 async def test_namespaces_and_tenants_have_histories_too(node: Node) -> None:
     assert await shown(node, NAMESPACE) == [("created", [])]
     assert await shown(node, "public") == [("created", [(("adminRoles",), None, []), (("allowedClusters",), None, [])])]
@@ -250,6 +301,16 @@ async def test_a_refused_delete_of_the_present_life_is_known_beyond_the_ring(sto
             await node.writing.delete_namespace(NAMESPACE, node.asked())
         await node.label(team="pay")
         assert [kind for kind, _ in await shown(node, NAMESPACE)] == ["created"]
+
+
+async def test_a_delete_of_a_former_life_is_told_beyond_the_ring(store: MemoryStore) -> None:
+    async with running(store, server_ring=1) as node:
+        await node.writing.delete_namespace(NAMESPACE, node.asked())
+        for _ in range(2):
+            await node.writing.create_namespace(NAMESPACE, NamespaceRecord(), node.asked())
+            await node.writing.delete_namespace(NAMESPACE, node.asked())
+        kinds = [kind for kind, _ in await shown(node, NAMESPACE)]
+        assert kinds == ["deleted", "created", "deleted", "created", "deleted", "created"]
 
 
 async def test_others_have_their_turn_between_any_two_changes_of_a_long_history(

@@ -38,7 +38,7 @@ def test_a_revision_of_another_log_asks_to_read_anew(revision: Revision) -> None
         parse_revision(str(revision), an_id(8), 8)
 
 
-@given(st.text() | st.binary().map(lambda raw: base64.urlsafe_b64encode(raw).decode()))
+@given(st.text() | st.binary().map(lambda raw: base64.urlsafe_b64encode(raw).decode()) | revisions.map(str))
 def test_any_text_is_a_revision_or_is_refused(text: str) -> None:
     try:
         revision = parse_revision(text, OURS, 8)

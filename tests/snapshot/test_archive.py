@@ -97,7 +97,7 @@ def test_an_etag_is_of_the_last_update_that_changed_the_record(tmp_path: Path) -
 
 @pytest.mark.parametrize(("time_ms", "below", "behind", "position"), [
     (5, 6, 0, 0), (35, 6, 0, 4), (99, 6, 0, 6), (99, 4, 0, 4), (35, 2, 0, 2),
-    (25, 3, 0, 2), (25, 3, 1, 2), (25, 3, 2, 3),
+    (25, 3, 0, 2), (25, 3, 1, 2), (25, 3, 2, 3), (99, 9, 0, 9), (35, 1, 0, 0),
 ])  # fmt: skip
 def test_a_time_is_looked_for_among_what_is_below_an_offset_and_what_is_said_of_the_rest(
     tmp_path: Path, time_ms: int, below: int, behind: int, position: int

@@ -121,9 +121,29 @@ def test_a_claim_that_vanishes_while_it_is_looked_at_is_waited_for(
     assert second.take(1, "genesis", (0,))
 
 
+def test_a_claim_that_vanishes_while_it_is_read_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(path: Path) -> bytes:
+        raise FileNotFoundError(path)
+
+    assert Claims(tmp_path).take(1, "genesis", (0,))
+    monkeypatch.setattr(Path, "read_bytes", gone)
+    assert not Claims(tmp_path, lease_seconds=0).take(1, "genesis", (0,))
+
+
+def test_a_claim_that_others_have_cleared_away_is_given_up_like_any_other(tmp_path: Path) -> None:
+    open_before = len(os.listdir("/dev/fd"))
+    claims = Claims(tmp_path / "snapshot")
+    assert claims.take(1, "genesis", (0,))
+    for path in (tmp_path / "snapshot" / CLAIMS).iterdir():
+        path.unlink()
+    claims.drop()
+    assert len(os.listdir("/dev/fd")) == open_before
+
+
 def test_the_next_claim_clears_away_settled_ones(tmp_path: Path) -> None:
     claims = Claims(tmp_path)
     claims.take(1, "genesis", (0,))
     (tmp_path / CLAIMS / "000000000001-older.json").write_text("{}")
+    (tmp_path / CLAIMS / "no-claim.json").write_text("{}")
     assert claims.take(2, "c" * 64, (5,))
-    assert claim_files(tmp_path) == [f"000000000002-{'c' * 16}.json"]
+    assert claim_files(tmp_path) == [f"000000000002-{'c' * 16}.json", "no-claim.json"]

@@ -17,6 +17,7 @@ from topicfold.snapshot.commits import (
     Commit,
     put_commit,
     read_commit,
+    readable_commits,
     require_log,
     sequences,
 )
@@ -75,6 +76,21 @@ def test_the_newest_comes_first(tmp_path: Path) -> None:
     assert sequences(tmp_path) == [10, 9]
 
 
+def test_what_else_lies_beside_commits_is_none(tmp_path: Path) -> None:
+    put(tmp_path)
+    for name in ("notes.json", "000000000002", "000000000003.json.unfinished", "000000000004.tmp"):
+        (tmp_path / MANIFESTS / name).write_text("{}")
+    assert sequences(tmp_path) == [1]
+
+
+def test_a_damaged_commit_is_told_of_and_gone_past(tmp_path: Path) -> None:
+    commit, damaged = put(tmp_path), list[SnapshotDamaged]()
+    put(tmp_path, 2)
+    manifest(tmp_path, 2).write_bytes(b"{}")
+    assert list(readable_commits(tmp_path, damaged.append)) == [commit]
+    assert [each.values["sequence"] for each in damaged] == [2]
+
+
 def test_commits_that_cannot_be_listed_are_not_taken_for_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path)
     monkeypatch.setattr(os, "listdir", refused_at(tmp_path / MANIFESTS))
@@ -82,7 +98,7 @@ def test_commits_that_cannot_be_listed_are_not_taken_for_none(tmp_path: Path, mo
         sequences(tmp_path)
 
 
-@pytest.mark.parametrize("why", [errno.EIO, errno.ESTALE])
+@pytest.mark.parametrize("why", [errno.EIO, errno.ESTALE, errno.EISDIR])
 def test_a_commit_whose_file_cannot_be_read_is_not_taken_for_a_damaged_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: int
 ) -> None:

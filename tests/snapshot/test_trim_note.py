@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,17 @@ def test_a_note_that_cannot_be_read_is_not_taken_for_none_and_stays(tmp_path: Pa
     with pytest.raises(SnapshotUnreadable):
         put_note(tmp_path, NOTED)
     assert [each.name for each in tmp_path.iterdir()] == [NOTE]
+
+
+def test_nothing_is_left_of_a_note_that_could_not_be_put_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError("not here")
+
+    put_note(tmp_path, NOTED)
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(PermissionError):
+        put_note(tmp_path, TrimNote(LOG, (9, 9), (5, 6)))
+    assert [each.name for each in tmp_path.iterdir()] == [NOTE]
+    assert read_note(tmp_path, LOG, 2) == NOTED

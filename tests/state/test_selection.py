@@ -63,9 +63,9 @@ def test_a_number_that_stands_for_another_pair_now_is_no_integer_value_any_more(
 def test_a_key_is_made_comparable_in_steps_whatever_changes_between_them(
     before: list[tuple[int, dict[str, str]]], after: list[tuple[int, dict[str, str]]], most: int
 ) -> None:
-    topics, selector = Topics(before), parse_selector("n>1")
+    topics, selector = Topics(before), parse_selector("a>1")
     for number, labels in after:
-        topics.index.make_comparable("n", most)
+        topics.index.make_comparable("a", most)
         topics.put(number, labels)
     assert selected(topics, selector) == matching(topics, selector)
 

@@ -132,13 +132,8 @@ def _labels_sought(client: Client, ctx: typer.Context) -> dict[str, tuple[str, .
 
 
 def _pairs(labels: Mapping[str, Iterable[str]], separator: str) -> Iterator[str]:
-    """Yield what stands in a list; commas, backslashes and blanks around a value mean something else there."""
-    return (
-        f"{key}{separator}{value}"
-        for key, values in labels.items()
-        for value in values
-        if "," not in value and "\\" not in value and value == value.strip()
-    )
+    """Yield what stands in a list, without values that a comma would part there."""
+    return (f"{key}{separator}{value}" for key, values in labels.items() for value in values if "," not in value)
 
 
 def _is_plain(value: str) -> bool:

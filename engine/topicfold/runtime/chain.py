@@ -66,11 +66,6 @@ class Link:
     is_refused: bool = False
 
     @property
-    def place(self) -> Place:
-        """Where it lies."""
-        return Place(self.offset, self.event.event_id)
-
-    @property
     def changes(self) -> bool:
         """Whether an operation in it changed the record."""
         return any(each.verdict == Verdict.CHANGED for each in self.event.operations)

@@ -207,9 +207,6 @@ def require_log(commit: Commit, incarnation: bytes, partitions: int, directory: 
 def _fields(commit: Commit) -> dict[str, Any]:
     fields = asdict(commit)
     del fields["sha256"]
-    fields["files"] = [list(each) for each in commit.files]
-    fields["added"] = [list(each) for each in commit.added]
-    fields["counts"] = dict(commit.counts)
     return fields
 
 

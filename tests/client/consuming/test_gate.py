@@ -116,6 +116,27 @@ def test_who_gives_way_while_inside_waits_for_the_last_who_came_in() -> None:
     other.join(10)
 
 
+def test_who_went_in_once_more_and_out_again_is_waited_for_still() -> None:
+    gate, (inside, again, may_leave) = Gate(), [threading.Event() for _ in range(3)]
+
+    def go_in() -> None:
+        with gate:
+            inside.set()
+            again.wait(10)
+            with gate:
+                pass
+            may_leave.wait(10)
+
+    other = started(go_in)
+    assert inside.wait(10)
+    later = threading.Timer(0.02, again.set)
+    later.start()
+    assert not gate.give_way(0.2)
+    may_leave.set()
+    for each in (other, later):
+        each.join(10)
+
+
 def test_two_are_not_alone_at_the_same_time() -> None:
     gate, second = Gate(), threading.Event()
 

@@ -141,6 +141,23 @@ def test_what_is_not_being_read_yet_is_read_on_later(reading: Reading) -> None:
     assert second.sought == [RETURNED]
 
 
+@pytest.mark.parametrize("at", [NOTHING, KafkaException(KafkaError(KafkaError._FATAL))])
+def test_where_nothing_is_known_to_have_been_returned_the_group_begins_as_it_is_told(
+    reading: Reading, monkeypatch: pytest.MonkeyPatch, at: int | KafkaException
+) -> None:
+    def position(partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+        if isinstance(at, KafkaException):
+            raise at
+        return [TopicPartition(each.topic, each.partition, at) for each in partitions]
+
+    first, second = Played(), Played(Answer(NOTHING))
+    consumer = reading(first, second)
+    monkeypatch.setattr(first, "position", position)
+    assert consumer.poll(0) is None
+    consumer.tend({"orders": "id-1"})
+    assert (second.subscribed, second.sought) == (["orders"], [])
+
+
 def test_what_was_returned_long_ago_may_have_been_read_on_by_others(
     reading: Reading, monkeypatch: pytest.MonkeyPatch
 ) -> None:

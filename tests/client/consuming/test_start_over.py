@@ -98,6 +98,14 @@ def test_a_coordinator_that_is_away_holds_nobody_up() -> None:
     assert kafka.told == ["pause a"]
     kafka.answers.set()
     assert started(start_over, A) == [A]
+    assert [each.daemon for each in kafka.committing] == [True]
+
+
+def test_where_nothing_starts_over_nothing_is_committed() -> None:
+    before = set(threading.enumerate())
+    kafka = Kafka()
+    assert made(kafka).tend([], {A, B}) == []
+    assert (set(threading.enumerate()) <= before, kafka.told) == (True, [])
 
 
 @pytest.mark.parametrize("error", [KafkaException(KafkaError(KafkaError._WAIT_COORD)), RuntimeError("closed")])
@@ -167,6 +175,17 @@ def test_what_is_made_anew_once_more_is_committed_once_more() -> None:
     kafka.told.clear()
     assert started(start_over, A) == [A]
     assert kafka.told.count("commit a 0") == 1
+
+
+def test_what_was_committed_before_says_nothing_of_what_is_made_anew_later() -> None:
+    kafka = Kafka(None, RuntimeError("closed"))
+    kafka.answers.set()
+    start_over = made(kafka)
+    assert started(start_over, A) == [A]
+    start_over.tend([], {A, B})
+    kafka.told.clear()
+    assert started(start_over, A) == [A]
+    assert [each for each in kafka.told if each.startswith(("commit", "seek"))] == ["commit a 0", "seek a"]
 
 
 def test_what_is_made_anew_while_it_is_committed_is_committed_once_more() -> None:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from topicfold.client.consuming import subscribed_consumer
 from topicfold.client.consuming.subscribed_consumer import SubscribedConsumer
@@ -24,6 +24,7 @@ class Played:
         self.subscribed: list[str] = []
         self.callbacks: dict[str, Callable[..., None]] = {}
         self.is_closed = False
+        self.trouble: int | None = None
 
     def subscribe(self, topics: list[str], **callbacks: Callable[..., None]) -> None:
         self.subscribed = topics
@@ -31,6 +32,8 @@ class Played:
 
     def assignment(self) -> list[Any]:
         assert not self.is_closed
+        if self.trouble is not None:
+            raise KafkaException(KafkaError(self.trouble))
         return []
 
     def position(self, partitions: list[Any]) -> list[Any]:
@@ -122,6 +125,33 @@ def test_a_poll_lets_the_calls_of_other_threads_end_first_as_long_as_it_has_time
     consumer.close()
 
 
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> Played:
+    played = Played()
+    monkeypatch.setattr(subscribed_consumer, "open_consumer", lambda *_, **__: played)
+    return played
+
+
+def test_that_it_died_is_told_by_the_next_poll_and_any_other_trouble_at_once(played: Played) -> None:
+    consumer = SubscribedConsumer({}, {}, lambda: None, lambda member: None)
+    played.trouble = KafkaError._FATAL
+    consumer.tend({"orders": "id-1"})
+    played.trouble = KafkaError._STATE
+    with pytest.raises(KafkaException):
+        consumer.tend({"orders": "id-1"})
+
+
+def test_it_is_closed_once_no_other_thread_uses_it(played: Played) -> None:
+    consumer = SubscribedConsumer({}, {}, lambda: None, lambda member: None)
+    with consumer.in_use():
+        closing = threading.Thread(target=consumer.close)
+        closing.start()
+        closing.join(0.05)
+        assert not played.is_closed
+    closing.join()
+    assert played.is_closed
+
+
 def refuse(*_: Any) -> None:
     raise ValueError("the caller's own")
 
@@ -147,3 +177,30 @@ def test_what_a_callback_raises_costs_no_record(monkeypatch: pytest.MonkeyPatch)
     assert len(consumer.consume(1, 0)) == 1
     with pytest.raises(ValueError, match="own"):
         consumer.consume(1, 0)
+
+
+def test_what_a_callback_raises_while_the_group_is_left_is_raised_by_that(played: Played) -> None:
+    consumer = SubscribedConsumer({}, {"on_revoke": refuse}, lambda: None, lambda member: None)
+    consumer.tend({"orders": "id-1"})
+    with pytest.raises(ValueError, match="own"):
+        consumer.close()
+    assert played.is_closed
+
+
+@pytest.mark.parametrize(("conf", "number"), [({}, 1), ({"enable.auto.offset.store": False}, 0)])
+def test_of_records_that_the_caller_is_given_just_those_are_stored_that_he_does_not_store(
+    played: Played, monkeypatch: pytest.MonkeyPatch, conf: dict[str, Any], number: int
+) -> None:
+    stored: list[Any] = []
+
+    def store_offsets(*, message: Any) -> None:
+        stored.append(message)
+        raise KafkaException(KafkaError(KafkaError._STATE))
+
+    monkeypatch.setattr(played, "store_offsets", store_offsets, raising=False)
+    consumer = SubscribedConsumer(conf, {}, lambda: None, lambda member: None)
+    record: Any = SimpleNamespace(error=lambda: None)
+    failure: Any = SimpleNamespace(error=lambda: DEAD)
+    for each in (record, failure):
+        consumer.store(each)
+    assert stored == [record] * number

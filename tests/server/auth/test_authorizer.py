@@ -152,6 +152,42 @@ async def test_one_of_several_roles_is_enough_to_know_of_a_namespace(acme: RestN
     assert not rights.touch_namespace(frozenset({"stranger", "guest"}), "acme/pay")
 
 
+@pytest.mark.parametrize("place", ["tenants/acme", "namespaces/acme/pay"])
+async def test_a_yes_is_remembered_as_long_as_the_record_stands_that_says_it(
+    acme: RestNode, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    await grant(acme, place, "app", "list-topics")
+    rights, asked = Rights(acme.node.engine), (frozenset({"app"}), Permission.LIST_TOPICS, "acme/pay")
+    assert rights.on_namespace(*asked)
+    with monkeypatch.context() as unread:
+        for decode in ("decode_namespace", "decode_tenant"):
+            unread.delattr(f"topicfold.server.auth.rights.{decode}")
+        assert rights.on_namespace(*asked)
+    await done(acme, "DELETE", f"{ADMIN}/{place}/permissions/app")
+    assert not rights.on_namespace(*asked)
+
+
+async def test_no_more_than_so_many_yeses_are_remembered(acme: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.server.auth.rights.MAX_REMEMBERED", 2)
+    rights, remembered = Rights(acme.node.engine), list[int]()
+    for role in ("ann", "bob", "eve", "joe"):
+        assert rights.on_namespace(frozenset({"boss", role}), Permission.LIST_TOPICS, "acme/pay")
+        remembered.append(len(rights._grounds))
+    assert remembered == [1, 2, 1, 2]
+
+
+async def test_what_is_not_there_or_cannot_be_read_gives_nobody_a_right(acme: RestNode) -> None:
+    engine, boss = acme.node.engine, frozenset({"boss"})
+    rights, tenants = Rights(engine), engine.states[engine.partition("acme")].tenants
+    assert rights.touch_namespace(boss, "acme/nothing")
+    assert not rights.touch_namespace(boss, "no/where")
+    kept = tenants["acme"]
+    tenants["acme"] = kept._replace(payload=b"\xff")
+    assert not rights.touch_tenant(boss, "acme")
+    assert not rights.on_tenant(boss, Permission.ADMIN, "acme")
+    tenants["acme"] = kept
+
+
 async def test_tenants_and_namespaces_are_listed_to_those_with_some_right_in_them(acme: RestNode) -> None:
     await grant(acme, "persistent/acme/pay/orders", "app", "consume")
     await grant(acme, "namespaces/acme/hr", "hr", "watch")
