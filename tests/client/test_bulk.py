@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from topicfold.client import Client
-from topicfold.client.bulk import count_topics, each_at_once, label_counts
+from topicfold.client import Client, bulk
+from topicfold.client.bulk import count_topics, each_at_once, label_counts, topics_in
 
 
 def test_each_thing_is_called_once_and_told_when_its_call_ends() -> None:
@@ -75,3 +75,12 @@ def test_topics_of_more_namespaces_than_a_query_takes_are_counted_however_long_t
 
 def test_no_namespaces_have_no_topics(client: Client) -> None:
     assert (label_counts(client, []).topics, count_topics(client, [])) == ({}, 0)
+
+
+def test_a_topic_that_a_name_and_a_pattern_in_another_query_mean_is_told_once(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "NAMESPACES_A_QUERY", 1)
+    client.create_topic("orders")
+    found = topics_in(client, ["public/default", "public/*"])
+    assert [topic.name for topic in found] == ["persistent://public/default/orders"]

@@ -44,14 +44,14 @@ class WantedNow(Wanted, total=False):
     limit: int | None
 
 
-def topics_in(client: Client, namespaces: Sequence[str], **wanted: Unpack[WantedNow]) -> Iterator[Topic]:
-    """Yield the topics of any number of namespaces, some namespaces a query.
+def topics_in(client: Client, namespaces: Sequence[str], **wanted: Unpack[WantedNow]) -> Collection[Topic]:
+    """Return the topics of any number of namespaces, some namespaces a query; each once, whatever patterns overlap.
 
     Raises:
         NamespaceNotFound: one of these is missing.
     """
-    for some in _parts(namespaces):
-        yield from client.find_topics(some, **wanted).topics
+    found = (topic for some in _parts(namespaces) for topic in client.find_topics(some, **wanted).topics)
+    return {topic.name: topic for topic in found}.values()
 
 
 def topics_then(
