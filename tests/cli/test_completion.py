@@ -107,6 +107,7 @@ def test_labels_where_a_pattern_matches_are_offered_however_many_other_tenants_t
     assert offered(run, monkeypatch, "topics list 'public/*' -l team=") == ["pay"]
 
 
+@pytest.mark.usefixtures("names")
 def test_names_that_begin_otherwise_take_no_place_of_those_that_begin_so(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

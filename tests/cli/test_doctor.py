@@ -52,7 +52,7 @@ def test_what_is_known_of_a_partition_and_of_memory_is_shown(
 
 def test_the_document_shows_what_it_prints(run: Run) -> None:
     shown = run("doctor")
-    (example,) = code_blocks(DOCUMENT, "console")
+    example, _ = code_blocks(DOCUMENT, "console")
     assert example.splitlines()[1].split() == shown.out.splitlines()[0].split()
     assert example.splitlines()[-1].split()[-2:] == shown.err.splitlines()[-1].split()[-2:]
     for name in ("digest_within_seconds", "scrub_every_seconds", "advertised_url"):

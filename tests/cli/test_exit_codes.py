@@ -110,6 +110,7 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
         (["topics", "list", "--match", "a.b*__**"], 2, r"give --regex 'a\.b.*__.*' instead of --match"),
         (["topics", "list", "--match", "__a"], 2, "Part segments with '__'"),
         (["topics", "list", "orders"], 2, "write it like public/default; of a topic, topicfold topics get orders"),
+        (["topics", "list", "acme/**"], 2, "say public/team-*"),
         (["topics", "list", "-o", "wide"], 2, "topicfold topics list --help"),
         (["topics", "create", "x", "--partitions", "3"], 2, "--partitions is an option of create-partitioned-topic"),
         (["topics", "create", "x", "-p", "3"], 2, "; -p is an option of create-partitioned-topic, "),

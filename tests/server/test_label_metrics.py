@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.requests import Request
 
+from tests.markdown import code_blocks
 from tests.server.rest import RestNode
 from topicfold.model.names import parse_topic
 from topicfold.runtime.slices import CHUNK
@@ -49,6 +51,15 @@ async def test_every_kafka_topic_bears_the_labels_that_are_asked_for(shop: RestN
         "public..shop..bills": {"namespace": "public/shop", "label_team": "tax"},
         "public..shop..stock": {"namespace": "public/shop", "label_tier": "gold"},
     }
+
+
+async def test_the_document_shows_what_it_answers(rest: RestNode) -> None:
+    document = (Path(__file__).parents[2] / "docs" / "health.md").read_text()
+    [example] = [each for each in code_blocks(document, "console") if PATH in each]
+    asked, *told = example.splitlines()
+    await make(rest, "public/default/orders", {"team": "payments", "tier": "gold"})
+    answer = await rest.send("GET", asked.partition("$URL")[2].rstrip('"'))
+    assert answer.text.splitlines() == told
 
 
 async def test_values_are_read_as_they_are_and_keys_become_names(shop: RestNode) -> None:

@@ -290,7 +290,7 @@ async def test_an_engine_whose_place_another_takes_is_gone_before(monkeypatch: p
     monkeypatch.setattr(run, "_serve_once", serve_once)
     gc.disable()
     try:
-        await run._serve(Settings(port=0), is_quiet=True)
+        await run._serve(Settings(port=0), None)
     finally:
         gc.enable()
     assert left == [None]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from topicfold.errors import InvalidName, TopicfoldError, Wait
+from topicfold.errors import InvalidName, TopicfoldError, Wait, shortened
 from topicfold.model.names import DEFAULT_NAMESPACE, argument, parse_topic
 
 _CREATE_NAMESPACE = "topicfold namespaces create {namespace}"
@@ -40,7 +40,7 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("outcome_unknown", "namespaces delete"): "run it again; what was deleted stays deleted",
     ("outcome_unknown", "tenants delete"): "run it again; what was deleted stays deleted",
     ("outcome_unknown", "policies apply"): "run it again; what was already applied no longer differs",
-    ("invalid_name", "topics list"): "write it like public/default; of a topic, topicfold topics get {namespace}",
+    ("invalid_name", "topics list"): "write it like public/default; of a topic, topicfold topics get {name}",
     ("wrong_kind", "topics delete"): "topicfold topics delete-partitioned-topic {topic}",
     ("wrong_kind", "topics delete-partitioned-topic"): "topicfold topics delete {topic}",
     ("wrong_kind", "topics update-partitioned-topic"): _START_OVER,
@@ -179,7 +179,7 @@ def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> 
     words = {key: _typed(key, value) for key, value in _words(given, error).items() if value}
     for template in _templates(error, command, given):
         with suppress(KeyError):
-            return template.format_map(words)
+            return shortened(template.format_map(words))
     return error.hint
 
 

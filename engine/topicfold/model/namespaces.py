@@ -115,7 +115,7 @@ def _parse_pattern(text: str) -> str:
 def _refusal(text: str, reason: str) -> InvalidName:
     return InvalidName(
         f"namespace pattern {text[:80]!r}: {reason}",
-        name=text[:80],
+        pattern=text[:80],
         hint=f"Write tenant/namespace, say {DEFAULT_TENANT}/team-*. A {ALL} alone means all namespaces.",
     )
 
