@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from topicfold.errors import Overloaded
 from topicfold.runtime.window import SIZE
 from topicfold.state.change import Effect, NamespaceTurn, TopicChange, TopicRow, row_of
 from topicfold.state.topic_table import TopicTable
@@ -46,6 +47,17 @@ class NamespaceCut:
         The fold may go on before the next are taken, but not before these are read.
         """
         return [] if self.is_lost else list(islice(self._numbers, most))
+
+    def chunks(self, most: int) -> Iterator[list[int]]:
+        """Yield the numbers of all topics that are left, as `take` returns them.
+
+        Raises:
+            Overloaded: the cut is lost, so that some are missing.
+        """
+        while numbers := self.take(most):
+            yield numbers
+        if self.is_lost:
+            raise Overloaded(f"{MAX_CHANGES} topics of {self.namespace} have changed meanwhile")
 
     def rows(self, numbers: Sequence[int]) -> list[tuple[str, TopicRow]]:
         """Return the keys and rows of topics that were just taken."""

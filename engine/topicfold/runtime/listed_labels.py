@@ -12,8 +12,7 @@ from contextlib import closing
 
 from pyroaring import BitMap
 
-from topicfold.errors import Overloaded
-from topicfold.runtime.cut import MAX_CHANGES, Cuts
+from topicfold.runtime.cut import Cuts
 from topicfold.runtime.slices import CHUNK, Slice
 from topicfold.state.topic_table import TopicTable
 
@@ -50,12 +49,10 @@ async def _borne(cuts: Cuts, namespace: str, table: TopicTable, numbers: BitMap)
     pairs: set[Pair] = set()
     # The set may be an index's own, and no iterator outlives a change of it: topics are missed, or the process dies.
     with closing(cuts.open(namespace, table, BitMap(numbers))) as cut:
-        while some := cut.take(CHUNK):
+        for some in cut.chunks(CHUNK):
             for _, row in cut.rows(some):
                 pairs.update(row.labels)
             await work.rest()
-        if cut.is_lost:
-            raise Overloaded(f"{MAX_CHANGES} topics of {namespace} have changed meanwhile")
     return list(pairs)
 
 

@@ -16,11 +16,10 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from topicfold.errors import Overloaded
 from topicfold.model.names import recorded_topic
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.asking import Cut
-from topicfold.runtime.cut import MAX_CHANGES, Cuts, NamespaceCut
+from topicfold.runtime.cut import Cuts, NamespaceCut
 from topicfold.runtime.found import Found, Section
 from topicfold.runtime.history import MAX_PAGE_BYTES
 from topicfold.server.answers import JSON_TYPE, read_headers
@@ -79,11 +78,9 @@ class FoundAnswer:
         yield head
         separator = b""
         for cut in cuts:
-            while numbers := cut.take(self.items.at_once):
+            for numbers in cut.chunks(self.items.at_once):
                 yield separator + b",".join(await self.items.of_cut(cut, numbers))
                 separator = b","
-            if cut.is_lost:
-                raise Overloaded(f"{MAX_CHANGES} topics of {cut.namespace} have changed meanwhile")
             cut.close()
         yield _tail({})
 

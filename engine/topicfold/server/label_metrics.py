@@ -18,7 +18,7 @@ from topicfold.errors import InvalidName, InvalidRequest, Overloaded
 from topicfold.model.labels import broken_key_rule
 from topicfold.model.names import PERSISTENT, kafka_name, recorded_topic, topic_of_key
 from topicfold.model.permissions import LIST_NAMESPACE
-from topicfold.runtime.cut import MAX_CHANGES, NamespaceCut
+from topicfold.runtime.cut import NamespaceCut
 from topicfold.runtime.slices import CHUNK
 from topicfold.server.answers import read_headers
 from topicfold.server.asking import asked_to_find
@@ -84,10 +84,8 @@ class LabelMetrics:
 async def _parts(cuts: Sequence[NamespaceCut], names: Mapping[str, str]) -> AsyncIterator[bytes]:
     yield _HEAD
     for cut in cuts:
-        while numbers := cut.take(CHUNK):
+        for numbers in cut.chunks(CHUNK):
             yield "".join(_sample(cut.namespace, key, row, names) for key, row in cut.rows(numbers)).encode()
-        if cut.is_lost:
-            raise Overloaded(f"{MAX_CHANGES} topics of {cut.namespace} have changed meanwhile")
         cut.close()
 
 
