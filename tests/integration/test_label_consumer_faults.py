@@ -16,6 +16,7 @@ from tests.integration.consuming import PROTOCOLS, Place, place_on, read_all, re
 from tests.integration.node import running
 from tests.prerequisites import needed
 from topicfold.client import LabelConsumer
+from topicfold.client.consuming import label_consumer
 from topicfold.client.consuming.assignment_check import PATIENCE_SECONDS, AssignmentCheck
 
 pytestmark = pytest.mark.kafka
@@ -120,10 +121,13 @@ def test_other_topics_are_read_on_where_they_were_though_one_is_made_anew_and_no
         assert sorted(read_all(consumer, wanted)) == sorted(wanted)
 
 
+@pytest.mark.parametrize("seconds", [label_consumer._SLICE_SECONDS, 5.0])
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_what_nothing_was_committed_of_is_read_on_where_it_was_though_kafkas_client_got_stuck(
-    kafka_bootstrap: str, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    kafka_bootstrap: str, tmp_path: Path, name: str, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # In five seconds one poll is assigned partitions and returns their first record, too.
+    monkeypatch.setattr(label_consumer, "_SLICE_SECONDS", seconds)
     conf = {**PROTOCOLS[name], "enable.auto.commit": False}
     with consuming(kafka_bootstrap, tmp_path, **conf) as (place, consumer):
         read_all(consumer, place.make("orders", 5, team="pay"))

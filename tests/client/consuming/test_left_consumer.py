@@ -26,8 +26,27 @@ class Answer:
 class Message:
     """A fatal error."""
 
-    def error(self) -> KafkaError:
+    def error(self) -> KafkaError | None:
         return DEAD
+
+    def topic(self) -> str:
+        return "orders"
+
+    def partition(self) -> int:
+        return 0
+
+
+class Record(Message):
+    """A record of what `Played` reads."""
+
+    def __init__(self, offset: int) -> None:
+        self._offset = offset
+
+    def error(self) -> None:
+        return None
+
+    def offset(self) -> int:
+        return self._offset
 
 
 class Played:
@@ -37,6 +56,8 @@ class Played:
         self.subscribed: list[str] = []
         self.sought: list[int] = []
         self.cannot_seek = False
+        self.records: list[Record] = []
+        """What is polled before the next one finds it dead."""
         self.at, self.end = RETURNED, RETURNED
         self._committed = list(committed)
 
@@ -71,7 +92,11 @@ class Played:
         return "me"
 
     def poll(self, _: float) -> Message:
-        return Message()
+        return self.records.pop(0) if self.records else Message()
+
+    def consume(self, *_: Any) -> list[Record]:
+        records, self.records = self.records, []
+        return records
 
     def pause(self, _: Sequence[TopicPartition]) -> None:
         """Do nothing: nothing is read."""
@@ -139,6 +164,34 @@ def test_what_is_not_being_read_yet_is_read_on_later(reading: Reading) -> None:
     second.cannot_seek = False
     consumer.tend({"orders": "id-1"})
     assert second.sought == [RETURNED]
+
+
+@pytest.mark.parametrize(("committed", "sought", "returned"), [(NOTHING, [RETURNED], []), (5, [], [5])])
+@pytest.mark.parametrize("call", ["poll", "consume"])
+def test_records_that_came_before_it_was_seen_where_to_go_on_are_returned_only_if_the_group_is_there(
+    reading: Reading, call: str, committed: int, sought: list[int], returned: list[int]
+) -> None:
+    second = Played(Answer(committed))
+    consumer = reading(Played(), second)
+    consumer.poll(0)
+    second.records = [Record(5)]
+    messages = [consumer.poll(0)] if call == "poll" else consumer.consume(9, 0)
+    assert [each.offset() for each in messages if each is not None] == returned
+    assert second.sought == sought
+
+
+def test_records_that_came_before_it_could_be_seen_where_to_go_on_come_again(reading: Reading) -> None:
+    second = Played(KafkaException(KafkaError(KafkaError._TIMED_OUT)), Answer(NOTHING))
+    consumer = reading(Played(), second)
+    consumer.poll(0)
+    second.records = [Record(20), Record(21)]
+    assert consumer.consume(9, 0) == []
+    assert second.sought == [20]
+    second.records = [Record(20)]
+    assert consumer.poll(0) is None
+    assert second.sought == [20, RETURNED]
+    second.records = [Record(RETURNED)]
+    assert consumer.poll(0) is not None
 
 
 @pytest.mark.parametrize("at", [NOTHING, KafkaException(KafkaError(KafkaError._FATAL))])

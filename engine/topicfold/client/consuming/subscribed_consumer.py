@@ -182,32 +182,58 @@ class SubscribedConsumer:
         for partition in self._start_over.tend(self._subscription.starts_over(partitions), partitions):
             self._subscription.restarted(partition)
 
-    def _go_on(self, assigned: Iterable[TopicPartition], now: float) -> None:
+    def _go_on(self, assigned: Iterable[TopicPartition], now: float) -> set[Partition]:
         """Read on behind what was returned, where the group has no offset: it would come again, or the next never.
 
-        What cannot be learnt or done yet is tried again.
+        Return of which partitions that is. What cannot be learnt or done yet is tried again.
         """
         if now > self._left_until:
             self._left_at.clear()
         own = [each for each in assigned if (each.topic, each.partition) in self._left_at]
+        sought: set[Partition] = set()
         if not own:
-            return
+            return sought
         try:
             answers = self._kafka.committed(own, timeout=_COMMITTED_SECONDS)
         except KafkaException as error:
             _log.info("the group's committed offsets are not known: %s", error)
-            return
+            return sought
         for each in answers:
             if each.error is not None:
                 continue
             partition = each.topic, each.partition
             offset = self._left_at.pop(partition)
-            if each.offset < 0:
-                try:
-                    self._kafka.seek(TopicPartition(*partition, offset))
-                except KafkaException:
-                    # It is not being read yet.
-                    self._left_at[partition] = offset
+            if each.offset >= 0:
+                continue
+            if self._seek(partition, offset):
+                sought.add(partition)
+            else:
+                self._left_at[partition] = offset
+        return sought
+
+    def _come_again(self, messages: Iterable[Message]) -> set[Partition]:
+        """Return the partitions of which these records come again, or others before them.
+
+        One poll may be assigned a partition and return its first records, before it was seen where to go on. To commit
+        what is behind them, and so be told later that the group is there, would lose what is before them.
+        """
+        first: dict[Partition, int] = {}
+        for each in messages:
+            if each.error() is None:
+                first.setdefault((each.topic() or "", each.partition() or 0), each.offset() or 0)
+        again = self._go_on([TopicPartition(*each) for each in first], time.monotonic())
+        for partition in first.keys() & self._left_at.keys():
+            self._seek(partition, first[partition])
+            again.add(partition)
+        return again
+
+    def _seek(self, partition: Partition, offset: int) -> bool:
+        """Read this partition from there; return False where it is not being read yet, or no more."""
+        try:
+            self._kafka.seek(TopicPartition(*partition, offset))
+        except KafkaException:
+            return False
+        return True
 
     def _note_left(self) -> None:
         """Keep up to where records were returned of what this consumer is about to leave."""
@@ -261,13 +287,15 @@ class SubscribedConsumer:
         end = time.monotonic() + seconds
         return max(end - time.monotonic(), 0.0) if self._gate.give_way(seconds) or not seconds else None
 
-    def _for_caller(self, messages: Iterable[Message]) -> list[Message]:
+    def _for_caller(self, messages: Collection[Message]) -> list[Message]:
+        again = self._come_again(messages) if self._left_at else ()
         passed_on = []
         for message in messages:
             error = message.error()
             if error is None:
                 self._reopened = 0
-                passed_on.append(message)
+                if not again or (message.topic(), message.partition()) not in again:
+                    passed_on.append(message)
             elif is_about_missing_topic(error):
                 self._on_missing()
             elif is_membership_lost(error) and self._reopened < _MAX_REOPENED:
