@@ -132,9 +132,9 @@ async def test_an_expression_is_tried_once_on_each_name(several: Node) -> None:
     query = TopicQuery(regex=parse_regex("[ab]"))
     assert len(names(await found_once.find(Namespaces(NAMESPACES[:1]), query, everyone))) == 1
     await make(several, "b")
-    table = several.engine.watches.table(NAMESPACES[0])
+    table = several.engine.tables.of(NAMESPACES[0])
     assert table is not None
-    outcome = several.engine.watches.outcomes.of(table, parse_regex("[ab]"))
+    outcome = several.engine.tables.outcomes.of(table, parse_regex("[ab]"))
     assert list(outcome.tried) == [0]
     assert len(names(await found_once.find(Namespaces(NAMESPACES[:1]), query, everyone))) == 2
 

@@ -251,5 +251,5 @@ def kept(node: Node) -> Iterator[object]:
     yield from [each for waiting in engine.tracker._positions.values() for each in waiting if not each[2].done()]
     yield from engine.watches.watchers
     yield from engine.watches.groups
-    yield from [cut for past in engine.watches.cuts._pasts.values() for cut in past.cuts]
+    yield from [cut for past in engine.tables.cuts._pasts.values() for cut in past.cuts]
     yield from engine.reader.faults

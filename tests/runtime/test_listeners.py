@@ -46,7 +46,7 @@ async def service(orders: Node) -> AsyncIterator[TopicPoliciesService]:
 
 def listening(node: Node) -> int:
     """Return how many are told of every change by the reader, the node's own updates among them."""
-    return len(node.engine.reader._listeners) - 1  # the watches
+    return len(node.engine.reader._listeners) - 2  # the tables and the watches
 
 
 async def all_told(service: TopicPoliciesService) -> None:

@@ -88,7 +88,7 @@ async def test_names_are_of_one_cut_whatever_changes_while_they_are_listed(
     await topics(node)
     listing = asyncio.create_task(listed(node, {}, "persistent"))
     await turns(2)
-    table = node.engine.watches.table(NAMESPACE)
+    table = node.engine.tables.of(NAMESPACE)
     assert table is not None
     counts = table.partitions.copy()
     table.partitions.clear()

@@ -29,7 +29,7 @@ async def node() -> AsyncIterator[Node]:
 
 async def make(node: Node, namespace: str, local: str, **labels: str) -> None:
     """Make a topic, and its namespace where that is not there."""
-    if node.engine.watches.table(namespace) is None:
+    if node.engine.tables.of(namespace) is None:
         await node.writing.create_namespace(namespace, NamespaceRecord(), node.asked())
     record = TopicRecord(labels=frozen(labels))
     await node.writing.create_topic(parse_topic(f"{namespace}/{local}"), record, node.asked())

@@ -145,7 +145,7 @@ async def test_what_ends_while_it_is_explained_bears_nothing(topics: RestNode, m
 
 
 async def test_what_was_counted_is_counted_anew_once_labels_have_changed(topics: RestNode) -> None:
-    table = topics.node.engine.watches.table("public/default")
+    table = topics.node.engine.tables.of("public/default")
     assert table is not None
     borne = Borne(table, None)
     (team,) = parse_selector("team=web").requirements

@@ -116,7 +116,7 @@ async def test_by_properties_says_what_is_there_at_the_end(listing_by: Open, mon
     await listing.initialize(engine)
     listed = asyncio.ensure_future(listing.list("public/default", ListingMode.ALL, {"team": "pay"}))
     await asyncio.sleep(0)
-    table = engine.watches.table("public/default")
+    table = engine.tables.of("public/default")
     assert table is not None
     state = engine.states[engine.partition("public/default")]
     owner = state.namespaces["public/default"].incarnation

@@ -52,7 +52,7 @@ class Wishes:
 
     def names_in(self, namespace: str) -> Iterator[TopicName]:
         """Yield the live topics of a namespace."""
-        table = self._engine.states[self._engine.partition(namespace)].topics.get(namespace)
+        table = self._engine.tables.of(namespace)
         if table is not None:
             for key in table.keys_of(table.live):
                 yield recorded_topic(topic_of_key(namespace, key))

@@ -36,6 +36,7 @@ from topicfold.runtime.revision import Revision
 from topicfold.runtime.scrubber import Scrubber
 from topicfold.runtime.snapshot_age import SnapshotAge
 from topicfold.runtime.snapshots import Snapshots, Tell, require_none
+from topicfold.runtime.tables import Tables
 from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.tracker import Tracker
 from topicfold.runtime.updates import Updates
@@ -100,6 +101,7 @@ class Engine:
         self.states = states
         self.new_state = state_maker(identity, options)
         self.snapshots = snapshots
+        self.tables = Tables(states, identity.partitions)
         self.tracker = Tracker()
         self.reader = Reader(self.states, self.tracker)
         self.left_behind = LeftBehind(log, self.states, self.reader, can_start_anew=options.snapshot is not None)
@@ -117,7 +119,8 @@ class Engine:
             self.freshness.on_refused,
         )
         self.reader.listen(self.updates.publish)
-        self.watches = Watches(self.states, identity, ends, options.wildcard_separator, options.window_size)
+        self.reader.listen(self.tables.publish)
+        self.watches = Watches(states, self.tables, identity, ends, options.wildcard_separator, options.window_size)
         self.reader.listen(self.watches.publish)
         self.window_refill = WindowRefill(log, states, self.watches.window, self.new_state, self.snapshots.base)
         self.past = Past(

@@ -91,11 +91,11 @@ class Finding:
         try of each name that it was never tried on, and for a large set once 2 µs a topic of the namespace, in slices
         of `SLICE_SECONDS`.
         """
-        watches = self._engine.watches
-        one = _OneFinding(Look(query), listable, watches.outcomes, self._known)
+        live = self._engine.tables.live
+        one = _OneFinding(Look(query), listable, self._engine.tables.outcomes, self._known)
 
         def tables() -> list[tuple[str, TopicTable]]:
-            return list(watches.live(namespaces) if then is None else then.items())
+            return list(live(namespaces) if then is None else then.items())
 
         is_late = lateness(SLICE_SECONDS)
         first = tables()

@@ -12,7 +12,7 @@ from topicfold.runtime.slices import CHUNK, Slice
 
 def record_of(engine: Engine, name: TopicName) -> TopicRecord | None:
     """Return the record of a live topic, None where there is none that can be read."""
-    table = engine.states[engine.partition(name.namespace)].topics.get(name.namespace)
+    table = engine.tables.of(name.namespace)
     row = None if table is None else table.get(name.key)
     return decode_topic(row.payload_schema, row.payload) if row and row.is_live else None
 
@@ -45,7 +45,7 @@ async def holder_of(engine: Engine, kafka_topic: str, name: TopicName) -> str | 
 
 def _lives_without_another(engine: Engine, name: TopicName, kafka_topic: str) -> bool:
     """Return whether a topic lives whose record gives, as far as is known, no other Kafka topic than this."""
-    table = engine.states[engine.partition(name.namespace)].topics.get(name.namespace)
+    table = engine.tables.of(name.namespace)
     number = None if table is None else table.numbers.get(name.key)
     if table is None or number is None or number not in table.live:
         return False

@@ -92,7 +92,7 @@ class LabelService:
             self._engine.reader.listen(self._publish)
         followers = self._followers.setdefault(name, {})
         if listener not in followers:
-            followers[listener] = _Follower(listener, self._engine.watches.table(name))
+            followers[listener] = _Follower(listener, self._engine.tables.of(name))
 
     def unregister_label_listener(self, namespace: str, listener: LabelListener) -> None:
         """Begin no call of `listener` for a namespace any more; nothing happens where it is not registered."""
@@ -132,7 +132,7 @@ class LabelService:
             if isinstance(seen, TopicDelta):
                 follower.note(topic_of_key(seen.namespace, seen.key), seen.before, seen.after)
             else:
-                follower.turn(seen, self._engine.watches.table(seen.namespace))
+                follower.turn(seen, self._engine.tables.of(seen.namespace))
             task = follower.wake()
             if task is not None:
                 self._telling.add(task)

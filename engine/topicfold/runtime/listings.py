@@ -140,7 +140,7 @@ class Listings:
         return chosen
 
     async def _listed(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Chosen:
-        table = self._engine.watches.table(namespace)
+        table = self._engine.tables.of(namespace)
         listed: Listed = await self._called(self._listing.list, namespace, mode, properties)
         if isinstance(listed, BitMap):
             return Chosen(table, listed)

@@ -166,7 +166,7 @@ class Reading:
             NamespaceNotFound: it is not there.
             Overloaded: too much has changed meanwhile.
         """
-        return await listed_labels(self._engine.watches.cuts, namespace, self._table(namespace), among)
+        return await listed_labels(self._engine.tables.cuts, namespace, self._table(namespace), among)
 
     def namespace(self, name: str) -> tuple[NamespaceRecord, str]:
         """Return a live namespace's record and ETag.
@@ -277,7 +277,7 @@ class Reading:
         return record, str(owner.etag)
 
     def _table(self, namespace: str) -> TopicTable:
-        table = self._engine.states[self._engine.partition(namespace)].topics.get(namespace)
+        table = self._engine.tables.of(namespace)
         if table is None:
             raise namespace_not_found(namespace)
         return table
@@ -292,7 +292,7 @@ class Reading:
     def _find(self, name: TopicName) -> tuple[TopicTable, int] | None:
         """Return where a live topic's row is, None where there is none."""
         namespace = name.namespace
-        table = self._engine.states[self._engine.partition(namespace)].topics.get(namespace)
+        table = self._engine.tables.of(namespace)
         number = None if table is None else table.numbers.get(name.key)
         if table is None or number is None or number not in table.live:
             return None

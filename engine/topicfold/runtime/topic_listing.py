@@ -73,7 +73,7 @@ class AllTopics:
 
     async def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Listed:
         """Return all topics of the namespace."""
-        table = self._engine.watches.table(namespace)
+        table = self._engine.tables.of(namespace)
         return BitMap() if table is None else table.live
 
     async def close(self) -> None:
@@ -93,10 +93,10 @@ class TopicsByProperties:
         Cost: 0.1 µs for each topic that does not bear them as labels, and 10 µs where its record has to be read; in
         slices.
         """
-        table = self._engine.watches.table(namespace)
+        table = self._engine.tables.of(namespace)
         if table is None or not properties:
             return BitMap() if table is None else table.live
-        with closing(self._engine.watches.cuts.open(namespace, table, ())) as cut:
+        with closing(self._engine.tables.cuts.open(namespace, table, ())) as cut:
             return await _bearing(table, properties, cut)
 
     async def close(self) -> None:

@@ -272,9 +272,9 @@ class Watcher:
     def _cuts(self, look: Look) -> Iterator[NamespaceCut]:
         """Yield a cut of what matches in each namespace where anything may."""
         watches, subject = self._watches, self.subject
-        for namespace, table in watches.live(subject.namespaces):
+        for namespace, table in watches.tables.live(subject.namespaces):
             if look.found(table):
-                yield watches.cuts.open(namespace, table, watches.matching(subject, table, look))
+                yield watches.tables.cuts.open(namespace, table, watches.matching(subject, table, look))
 
     async def _write_cut(self, cut: NamespaceCut) -> None:
         subject = self.subject

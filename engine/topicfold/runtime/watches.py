@@ -1,7 +1,7 @@
 """Watches: everyone on this node who watches topics, and what they go on from.
 
-What the fold changed goes into the window, to the cuts that are open, and to the pump (`watch_pump`), which sends it to
-the groups of those who are up to date (`watch_group`). Who is not goes on by itself from the window (`watcher`).
+What the fold changed goes into the window and to the pump (`watch_pump`), which sends it to the groups of those who are
+up to date (`watch_group`). Who is not goes on by itself from the window (`watcher`).
 
 Source: etcd `server/storage/mvcc/watchable_store.go` (synced and unsynced watchers); KEP-956 (bookmarks).
 """
@@ -12,25 +12,23 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from itertools import chain
 
 from pyroaring import BitMap
 
 from topicfold.errors import TopicfoldError
 from topicfold.log.port import LogIdentity
-from topicfold.model.events import AggregateKind, partition_of
+from topicfold.model.events import AggregateKind
 from topicfold.model.names import topic_of_key
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.cursors import Cursor, namespaces_mark
-from topicfold.runtime.cut import Cuts
 from topicfold.runtime.look import Look
 from topicfold.runtime.revision import token_of
 from topicfold.runtime.slices import SLICE_SECONDS, IsLate, Turns, lateness, some_in_each_turn
+from topicfold.runtime.tables import Tables
 from topicfold.runtime.task_end import end_tasks
-from topicfold.runtime.tried_names import Outcomes
 from topicfold.runtime.watch_group import Member, Subject
 from topicfold.runtime.watch_groups import Groups
 from topicfold.runtime.watch_pump import Pump
@@ -59,6 +57,7 @@ class Watches:
     def __init__(
         self,
         states: Mapping[int, PartitionState],
+        tables: Tables,
         identity: LogIdentity,
         ends: Mapping[int, int],
         separator: str = SEPARATOR,
@@ -69,12 +68,11 @@ class Watches:
         Nobody watches before it is there, so the window begins no further back than can be asked for then.
         """
         self.states = states
+        self.tables = tables
         self.identity = identity
         starts = {each: max(state.position, ends.get(each, 0) - window_size) for each, state in states.items()}
         self.window = Window(starts, window_size)
         self.rest = Rest(self.window, states, self.cursor)
-        self.cuts = Cuts()
-        self.outcomes = Outcomes()
         self.turns = Turns()
         self.watchers: set[Member] = set()
         self.groups = Groups(identity.partitions, separator, self._labels)
@@ -94,25 +92,7 @@ class Watches:
             self.recheck()
         if effect is not None:
             self.window.add(partition, effect, event.audit)
-            self.cuts.publish(effect)
             self.pump.note(partition, effect, event.audit)
-
-    def table(self, namespace: str) -> TopicTable | None:
-        """Return the topics of a namespace, None where it is not live."""
-        return self.states[partition_of(namespace, self.identity.partitions)].topics.get(namespace)
-
-    def live(self, namespaces: Namespaces) -> Iterator[tuple[str, TopicTable]]:
-        """Yield those of `namespaces` that are live now, with their topics. The fold must not go on in between."""
-        if namespaces.are_all:
-            for state in self.states.values():
-                yield from state.topics.items()
-            return
-        for namespace in namespaces.names:
-            table = self.table(namespace)
-            if table is not None:
-                yield namespace, table
-        if namespaces.patterns:
-            yield from self._live_by_patterns(namespaces)
 
     def now(self, partitions: frozenset[int]) -> dict[int, int]:
         """Return where these partitions are folded up to."""
@@ -135,7 +115,7 @@ class Watches:
 
         Names are not tried.
         """
-        others = [table for _, table in self.live(subject.namespaces) if not look.has_prepared(table)]
+        others = [table for _, table in self.tables.live(subject.namespaces) if not look.has_prepared(table)]
         is_late = lateness(SLICE_SECONDS)
         return all(look.prepare(table, is_late) for table in others)
 
@@ -144,7 +124,7 @@ class Watches:
 
         Of several tables no more is gone through than there is time for, until each was once.
         """
-        tables = [table for _, table in self.live(subject.namespaces)]
+        tables = [table for _, table in self.tables.live(subject.namespaces)]
         others = [table for table in tables if not look.has_found(table)] if len(tables) > 1 else ()
         is_late = lateness(SLICE_SECONDS)
         for table in others:
@@ -156,7 +136,7 @@ class Watches:
     def matching(self, subject: Subject, table: TopicTable, look: Look) -> BitMap:
         """Return the topics of a table that match, of those whose names were tried: a set of its own."""
         found, regex = look.found(table), subject.query.regex
-        return BitMap(found) if regex is None else found & self.outcomes.of(table, regex).matching
+        return BitMap(found) if regex is None else found & self.tables.outcomes.of(table, regex).matching
 
     def names_hash(self, subject: Subject, look: Look) -> str | None:
         """Return the hash of the names that `subject` shows now, None where they are more than `MAX_HASHED`.
@@ -173,10 +153,10 @@ class Watches:
     def hash_now(self, subject: Subject, look: Look) -> str | None:
         """Return the same without looking whether it was made already."""
         is_late = lateness(SLICE_SECONDS)
-        if not all(self._cover(table, look, is_late) for _, table in self.live(subject.namespaces)):
+        if not all(self._cover(table, look, is_late) for _, table in self.tables.live(subject.namespaces)):
             return None
         names: list[str] = []
-        for namespace, table in self.live(subject.namespaces):
+        for namespace, table in self.tables.live(subject.namespaces):
             if not look.found(table):
                 continue
             numbers = self.matching(subject, table, look)
@@ -243,19 +223,9 @@ class Watches:
             async for watcher in some_in_each_turn(list(self.watchers)):
                 watcher.recheck()
 
-    def _live_by_patterns(self, namespaces: Namespaces) -> Iterator[tuple[str, TopicTable]]:
-        """Yield those that only patterns mean. Cost: O(all namespaces of the tenants that are meant)."""
-        for state in self.states.values():
-            tenants = (state.names_of.get(each, ()) for each in namespaces.tenants)
-            those = state.topics if namespaces.can_be_of_any_tenant else chain.from_iterable(tenants)
-            for namespace in filter(namespaces.match, those):
-                table = state.topics.get(namespace)
-                if table is not None and namespace not in namespaces.names:
-                    yield namespace, table
-
     def _cover(self, table: TopicTable, look: Look, is_late: IsLate) -> bool:
         found, regex = look.found(table), look.query.regex
-        return regex is None or self.outcomes.of(table, regex).cover(regex, found, table.keys, is_late)
+        return regex is None or self.tables.outcomes.of(table, regex).cover(regex, found, table.keys, is_late)
 
     def _labels(self, namespaces: Namespaces) -> Iterator[LabelIndex]:
-        return (table.index for _, table in self.live(namespaces))
+        return (table.index for _, table in self.tables.live(namespaces))

@@ -181,7 +181,7 @@ class Explainer:
     def _borne(self, wanted: Wanted, listable: Listable, before: Mapping[str, Borne]) -> dict[str, Borne]:
         """Return the labels of the namespaces that are there, those of `before` where they are of the same topics."""
         borne: dict[str, Borne] = {}
-        for namespace, table in self.node.engine.watches.live(wanted.namespaces):
+        for namespace, table in self.node.engine.tables.live(wanted.namespaces):
             made = _borne(table, wanted.query, listable(namespace))
             borne[namespace] = before[namespace] if before.get(namespace) == made else made
         return borne

@@ -93,7 +93,7 @@ class Finder:
             asked = asked._replace(minimum=place.revision.merged(asked.minimum))
         found, cut = await found_now(request, node, wanted, asked)
         answer = FoundAnswer(wanted, found, cut, items, place)
-        return await self._answered(request, answer, limit, node.engine.watches.cuts)
+        return await self._answered(request, answer, limit, node.engine.tables.cuts)
 
     async def _answered(self, request: Request, answer: FoundAnswer, limit: int | None, cuts: Cuts) -> Response:
         """Return a page, or everything; `cuts` are those of the tables in which it was found."""

@@ -65,7 +65,7 @@ class LabelMetrics:
         try:
             found, cut = await found_now(request, node, wanted, asked_to_find(request, node))
             taken = [
-                node.engine.watches.cuts.open(section.namespace, section.table, numbers)
+                node.engine.tables.cuts.open(section.namespace, section.table, numbers)
                 for section, numbers in found.all_after(None)
                 if section.domain == PERSISTENT
             ]

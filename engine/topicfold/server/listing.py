@@ -108,7 +108,7 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
         chosen = await node.listings.choose(namespace, mode, properties)
 
         def choosable(namespace: str) -> BitMap:
-            if node.engine.watches.table(namespace) is not chosen.table:
+            if node.engine.tables.of(namespace) is not chosen.table:
                 raise Overloaded(f"{namespace} was ended while it was listed", hint="List it again.")
             listable = node.listable(request, namespace)
             return chosen.numbers if listable is None else chosen.numbers & listable
