@@ -13,7 +13,8 @@ from topicfold.errors import TopicfoldError
 from topicfold.log.payload import MAX_PAYLOAD_BYTES
 from topicfold.model import clusters, events, grants, labels, names, pattern, records, regex, selector, selector_text
 from topicfold.model.policy import values
-from topicfold.runtime import snapshots, updates, window
+from topicfold.runtime import snapshots, updates
+from topicfold.runtime.watching import window
 from topicfold.server import (
     find,
     guard,

@@ -19,8 +19,9 @@ from topicfold.model.pattern import SEPARATOR
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import NO_GRANTS
 from topicfold.model.selector_text import parse_selector
-from topicfold.runtime.watch_group import Group, Subject, borne
-from topicfold.runtime.watch_index import WatchIndex
+from topicfold.runtime.watching.group import Group
+from topicfold.runtime.watching.index import WatchIndex
+from topicfold.runtime.watching.subject import Subject, borne
 from topicfold.server.frames import Frames
 from topicfold.state.aggregate import NO_ETAG
 from topicfold.state.change import TopicDelta, TopicRow

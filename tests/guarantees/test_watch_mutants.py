@@ -11,13 +11,14 @@ import pytest
 from tests.guarantees.watch_clients import Pipe
 from tests.guarantees.watch_world import lived
 from topicfold.runtime import cut
-from topicfold.runtime.watch_group import Group, Subject
-from topicfold.runtime.watch_index import WatchIndex
-from topicfold.runtime.watch_pump import Pump
-from topicfold.runtime.watch_rest import Rest
-from topicfold.runtime.watcher import Watcher
-from topicfold.runtime.watches import Watches
-from topicfold.runtime.window import Window
+from topicfold.runtime.watching.group import Group
+from topicfold.runtime.watching.index import WatchIndex
+from topicfold.runtime.watching.pump import Pump
+from topicfold.runtime.watching.rest import Rest
+from topicfold.runtime.watching.subject import Subject
+from topicfold.runtime.watching.watcher import Watcher
+from topicfold.runtime.watching.watches import Watches
+from topicfold.runtime.watching.window import Window
 from topicfold.server.auth.viewer import Viewer
 from topicfold.state.change import TopicDelta
 

@@ -18,8 +18,8 @@ from topicfold.model.query import TopicQuery
 from topicfold.model.regex import parse_regex
 from topicfold.model.selector_text import parse_selector
 from topicfold.runtime.revision import Revision
-from topicfold.runtime.watch_group import Subject
-from topicfold.runtime.watcher import Watcher
+from topicfold.runtime.watching.subject import Subject
+from topicfold.runtime.watching.watcher import Watcher
 from topicfold.server.auth.viewer import Viewer
 from topicfold.server.frames import Frames
 

@@ -11,8 +11,8 @@ from typing import Any
 from tests.guarantees.watch_log import Row, Step
 from tests.model.naive_pattern import naive_matches
 from tests.model.naive_selector import naive_tests
-from topicfold.runtime.cursors import MARK
 from topicfold.runtime.revision import decode_revision
+from topicfold.runtime.watching.cursors import MARK
 
 Positions = Mapping[int, int]
 MOST_HELD_BYTES = 160 * 1024

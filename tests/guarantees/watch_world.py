@@ -22,14 +22,14 @@ from topicfold.model.grants import grant, revoke
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import topic_missing
-from topicfold.runtime import watch_pump, watch_rest, watcher
+from topicfold.runtime.watching import pump, rest, watcher
 from topicfold.snapshot.commits import sequences
 
 PARTITIONS = 3
 TOPICS = ("x", "y", "x__y", "x__z", "z__z", "x__y__z", "a" * 28)
 
 
-SMALL = {watch_pump: {"MAX_SENT_BYTES": 1_000}, watch_rest: {"PART": 4}, watcher: {"CHUNK": 2}}
+SMALL = {pump: {"MAX_SENT_BYTES": 1_000}, rest: {"PART": 4}, watcher: {"CHUNK": 2}}
 """Limits of what is written at once, so small that a client that does not read comes to them within a world."""
 MAY_HOLD = 4_000
 """A full connection, and what is written at once with these limits."""

@@ -10,7 +10,7 @@ import pytest
 
 from tests.runtime.agreeing import agreeing, foreign_record, look, make_orders, misfold, place, said
 from tests.runtime.nodes import Node, running
-from tests.runtime.watching import Watching
+from tests.runtime.watching.watchers import Watching
 from tests.simulation.virtual_loop import VirtualLoop
 from tests.snapshot.making import compacted_further, miscompacted
 from topicfold.compaction.trim import Trimming

@@ -14,9 +14,9 @@ from topicfold.log.memory import MemoryStore
 from topicfold.log.port import SettingProblem
 from topicfold.model.events import AggregateKind, Event, Kind
 from topicfold.model.records import TopicRecord
-from topicfold.runtime import window
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.revision import Revision, parse_revision
+from topicfold.runtime.watching import window
 
 
 def events(store: MemoryStore) -> list[Event]:

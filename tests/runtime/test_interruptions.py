@@ -12,7 +12,7 @@ import pytest
 from tests.guarantees.watch_history import Stream
 from tests.runtime.interrupting import Interruption, When, interrupted_everywhere, on_loop_of_its_own
 from tests.runtime.nodes import ORDERS, Node, WilfulLog, running
-from tests.runtime.watching import Admits, Counting, Watching
+from tests.runtime.watching.watchers import Admits, Counting, Watching
 from topicfold.errors import TopicfoldError
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Failed
@@ -23,8 +23,8 @@ from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.asking import Consistency
 from topicfold.runtime.refold import refold
 from topicfold.runtime.updates import RESEND_AFTER_SECONDS
-from topicfold.runtime.watch_group import Subject
-from topicfold.runtime.watcher import Watcher
+from topicfold.runtime.watching.subject import Subject
+from topicfold.runtime.watching.watcher import Watcher
 from topicfold.server.frames import Frames
 
 pytestmark = pytest.mark.usefixtures("quiet")

@@ -9,15 +9,16 @@ import pytest
 from pyroaring import BitMap
 
 from tests.runtime.nodes import Node
-from tests.runtime.watching import Watching, quiet, tell
+from tests.runtime.watching.watchers import Watching, quiet, tell
 from topicfold.model.names import parse_topic
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import TopicRecord
 from topicfold.model.regex import Regex, parse_regex
-from topicfold.runtime import finding, slices, watch_pump, watch_rest, watcher, watches
+from topicfold.runtime import finding, slices
 from topicfold.runtime.finding import Finding
 from topicfold.runtime.tried_names import Outcome
+from topicfold.runtime.watching import pump, rest, watcher, watches
 
 NUMBER = 40
 FEW = 8
@@ -49,7 +50,7 @@ async def tries(many: Node, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Tr
         return matches(self, name)
 
     monkeypatch.setattr(Regex, "matches", counting)
-    for module in (finding, slices, watch_rest, watcher, watches):
+    for module in (finding, slices, rest, watcher, watches):
         monkeypatch.setattr(module, "SLICE_SECONDS", -1.0)
     looking = asyncio.create_task(counted.look())
     yield counted
@@ -78,7 +79,7 @@ async def test_a_start_state_its_hash_and_a_resumed_watch_try_few_names_in_one_t
 async def test_the_hash_of_a_bookmark_tries_few_names_in_one_turn(
     many: Node, tries: Tries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch_pump, "MATCH_SECONDS", 60.0)
+    monkeypatch.setattr(pump, "MATCH_SECONDS", 60.0)
     watching = Watching(many, regex=REGEX, initial=False)
     await watching.up_to_date()
     await many.writing.create_topic(parse_topic("other"), TopicRecord(), many.asked())

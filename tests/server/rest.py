@@ -17,7 +17,7 @@ from tests.server.documented import undocumented
 from topicfold.clock import wall_clock_ms
 from topicfold.log.memory import MemoryStore
 from topicfold.model.policy.changes import change_namespace, set_value
-from topicfold.runtime.window import SIZE
+from topicfold.runtime.watching.window import SIZE
 from topicfold.server.app import Application, create_app
 from topicfold.server.connection import Connection
 from topicfold.server.run import listen, server_of

@@ -12,7 +12,7 @@ import pytest
 from tests.server.rest import ORDERS, RestNode, listening, rest_node
 from tests.server.watching import SECONDS, Opened, opened
 from topicfold.log.memory import MemoryStore
-from topicfold.runtime.watch_pump import MAX_SENT_BYTES
+from topicfold.runtime.watching.pump import MAX_SENT_BYTES
 
 READERS, SILENT, CHANGES = 18, 2, 1_500
 FULL = 64 * 1024

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from topicfold.errors import Overloaded
-from topicfold.runtime.window import SIZE
+from topicfold.runtime.watching.window import SIZE
 from topicfold.state.change import Effect, NamespaceTurn, TopicChange, TopicRow, row_of
 from topicfold.state.topic_table import TopicTable
 

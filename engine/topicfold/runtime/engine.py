@@ -40,9 +40,9 @@ from topicfold.runtime.tables import Tables
 from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.tracker import Tracker
 from topicfold.runtime.updates import Updates
-from topicfold.runtime.watches import Watches
-from topicfold.runtime.window import SIZE as WINDOW_SIZE
-from topicfold.runtime.window_refill import WindowRefill
+from topicfold.runtime.watching.watches import Watches
+from topicfold.runtime.watching.window import SIZE as WINDOW_SIZE
+from topicfold.runtime.watching.window_refill import WindowRefill
 from topicfold.state.fold import NewState, PartitionState
 from topicfold.state.operations import Operations
 

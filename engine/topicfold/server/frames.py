@@ -21,7 +21,7 @@ import orjson
 from topicfold.errors import TopicfoldError
 from topicfold.log.codec import decode_audit
 from topicfold.log.port import LogIdentity
-from topicfold.runtime.watch_group import DELETED, MODIFIED
+from topicfold.runtime.watching.subject import DELETED, MODIFIED
 from topicfold.server.topic_items import TopicWriter
 from topicfold.state.change import TopicDelta, TopicRow
 from topicfold.wire.positions import NOWHERE

@@ -16,7 +16,7 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.examiner import Finding
 from topicfold.runtime.topic_counts import count_topics
 from topicfold.runtime.upkeep import Upkeep, UpkeepReport
-from topicfold.runtime.watch_group import RESET_CAUSES
+from topicfold.runtime.watching.reset import RESET_CAUSES
 from topicfold.state.change import Outcome
 
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -30,9 +30,9 @@ from topicfold.errors import (
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.permissions import WATCH_NAMESPACE
 from topicfold.runtime.revision import Revision
-from topicfold.runtime.watch_group import Subject
-from topicfold.runtime.watcher import Watcher
-from topicfold.runtime.watches import CLOSE_SECONDS
+from topicfold.runtime.watching.subject import Subject
+from topicfold.runtime.watching.watcher import Watcher
+from topicfold.runtime.watching.watches import CLOSE_SECONDS
 from topicfold.server.asking import asked_to_read
 from topicfold.server.auth.door import Admission, admission_of
 from topicfold.server.auth.principal import actor_of

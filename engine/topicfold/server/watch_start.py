@@ -9,9 +9,10 @@ from starlette.requests import Request
 from topicfold.errors import InvalidRequest, Resync
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import partition_of
-from topicfold.runtime.cursors import cursor_in
 from topicfold.runtime.revision import Revision, parse_revision
-from topicfold.runtime.watch_group import Reset, Subject
+from topicfold.runtime.watching.cursors import cursor_in
+from topicfold.runtime.watching.reset import Reset
+from topicfold.runtime.watching.subject import Subject
 from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.parameters import Count, Flag
 from topicfold.server.queries import Query, one

@@ -13,7 +13,7 @@ from tests.server.auth.conftest import bearer
 from tests.server.auth.issuer import issuer
 from tests.server.rest import RestNode, listening
 from tests.server.watching import LINES, Opened, ask, opened
-from topicfold.runtime import watches
+from topicfold.runtime.watching import watches
 from topicfold.server import watch
 from topicfold.server.auth import setup
 from topicfold.server.auth.tokens import LEEWAY_SECONDS

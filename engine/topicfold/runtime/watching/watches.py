@@ -1,7 +1,7 @@
 """Watches: everyone on this node who watches topics, and what they go on from.
 
-What the fold changed goes into the window and to the pump (`watch_pump`), which sends it to the groups of those who are
-up to date (`watch_group`). Who is not goes on by itself from the window (`watcher`).
+What the fold changed goes into the window and to the pump (`pump`), which sends it to the groups of those who are
+up to date (`group`). Who is not goes on by itself from the window (`watcher`).
 
 Source: etcd `server/storage/mvcc/watchable_store.go` (synced and unsynced watchers); KEP-956 (bookmarks).
 """
@@ -23,17 +23,18 @@ from topicfold.model.namespaces import Namespaces
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
-from topicfold.runtime.cursors import Cursor, namespaces_mark
 from topicfold.runtime.look import Look
 from topicfold.runtime.revision import token_of
 from topicfold.runtime.slices import SLICE_SECONDS, IsLate, Turns, lateness, some_in_each_turn
 from topicfold.runtime.tables import Tables
 from topicfold.runtime.task_end import end_tasks
-from topicfold.runtime.watch_group import Member, Subject
-from topicfold.runtime.watch_groups import Groups
-from topicfold.runtime.watch_pump import Pump
-from topicfold.runtime.watch_rest import Rest
-from topicfold.runtime.window import SIZE, Window
+from topicfold.runtime.watching.cursors import Cursor, namespaces_mark
+from topicfold.runtime.watching.group import Member
+from topicfold.runtime.watching.groups import Groups
+from topicfold.runtime.watching.pump import Pump
+from topicfold.runtime.watching.rest import Rest
+from topicfold.runtime.watching.subject import Subject
+from topicfold.runtime.watching.window import SIZE, Window
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
 from topicfold.state.label_index import LabelIndex

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from topicfold.model.names import local_of_key
 from topicfold.model.records import NO_GRANTS
 from topicfold.runtime.slices import SLICE_SECONDS
-from topicfold.runtime.watch_group import NAMESPACE_ENDED, OTHER_RIGHTS, Reset, Subject, borne
-from topicfold.runtime.window import Window
+from topicfold.runtime.watching.reset import NAMESPACE_ENDED, OTHER_RIGHTS, Reset
+from topicfold.runtime.watching.subject import Subject, borne
+from topicfold.runtime.watching.window import Window
 from topicfold.state.change import TopicDelta
 from topicfold.state.fold import PartitionState
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from topicfold.model.namespaces import parse_namespaces
-from topicfold.runtime.cursors import Cursor, cursor_in, namespaces_mark
+from topicfold.runtime.watching.cursors import Cursor, cursor_in, namespaces_mark
 
 BOTH = namespaces_mark(parse_namespaces(["a/b", "c/d"]))
 

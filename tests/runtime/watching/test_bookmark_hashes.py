@@ -7,11 +7,13 @@ import asyncio
 import pytest
 
 from tests.runtime.nodes import Node, turns
-from tests.runtime.watching import Watching, many, quiet, tell
+from tests.runtime.watching.watchers import Watching, many, quiet, tell
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.topic_hash import topic_list_hash
-from topicfold.runtime import slices, watch_pump, watches
+from topicfold.runtime import slices
+from topicfold.runtime.watching import pump as pump_module
+from topicfold.runtime.watching import watches
 
 
 async def hash_told(node: Node, watching: Watching) -> str | None:
@@ -44,14 +46,14 @@ async def test_the_hash_of_who_came_last_is_of_what_they_were_shown_though_other
     orders: Node, monkeypatch: pytest.MonkeyPatch, ends: bool
 ) -> None:
     pump = orders.engine.watches.pump
-    monkeypatch.setattr(watch_pump, "MAX_QUEUED", 1)
+    monkeypatch.setattr(pump_module, "MAX_QUEUED", 1)
     others = [*await many(orders, 1), *await many(orders, 1)]
     with monkeypatch.context() as held:
         held.setattr(pump, "_wake", lambda: None)
         for name in () if ends else ("a", "b"):
             await orders.writing.create_topic(parse_topic(name), TopicRecord(), orders.asked())
         if ends:
-            monkeypatch.setattr(watch_pump, "MAX_QUEUED", 100)
+            monkeypatch.setattr(pump_module, "MAX_QUEUED", 100)
             await orders.writing.delete_namespace("public/default", orders.asked(), force=True)
             await orders.writing.create_namespace("public/default", NamespaceRecord(), orders.asked())
         last = Watching(orders)
@@ -69,7 +71,7 @@ async def test_a_bookmark_has_no_hash_of_what_came_while_names_were_tried(
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
-    monkeypatch.setattr(watch_pump, "MATCH_SECONDS", 60.0)
+    monkeypatch.setattr(pump_module, "MATCH_SECONDS", 60.0)
     watching = Watching(orders, regex=".*")
     await watching.up_to_date()
     made = asyncio.Event()

@@ -18,10 +18,12 @@ from topicfold.errors import TopicfoldError
 from topicfold.runtime.cut import NamespaceCut
 from topicfold.runtime.look import Look
 from topicfold.runtime.slices import SLICE_SECONDS
-from topicfold.runtime.watch_group import TOO_OLD, Frame, Group, Reset, Subject
-from topicfold.runtime.watch_ports import Sink
-from topicfold.runtime.watch_rest import MAX_PART_BYTES
-from topicfold.runtime.watches import CLOSE_SECONDS, Watches
+from topicfold.runtime.watching.group import Frame, Group
+from topicfold.runtime.watching.ports import Sink
+from topicfold.runtime.watching.reset import TOO_OLD, Reset
+from topicfold.runtime.watching.rest import MAX_PART_BYTES
+from topicfold.runtime.watching.subject import Subject
+from topicfold.runtime.watching.watches import CLOSE_SECONDS, Watches
 
 CHUNK = 64
 """Topics of a start state for which a turn is taken: a millisecond's work."""

@@ -22,7 +22,7 @@ from topicfold.own_thread import is_cancelled
 from topicfold.runtime.refold import Base
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.task_end import end_tasks
-from topicfold.runtime.window import Window
+from topicfold.runtime.watching.window import Window
 from topicfold.state.fold import NewState, PartitionState
 
 _log = structlog.get_logger(__name__)

@@ -12,16 +12,17 @@ import pytest
 from pyroaring import BitMap
 
 from tests.runtime.nodes import Node, running, turns
-from tests.runtime.watching import Watching, many, quiet, tell
+from tests.runtime.watching.watchers import Watching, many, quiet, tell
 from topicfold.errors import Forbidden, TopicfoldError
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen
-from topicfold.runtime import look, slices, tried_names, watch_pump, watches
-from topicfold.runtime.watch_group import Subject
-from topicfold.runtime.watch_pump import Pump
-from topicfold.runtime.watcher import Watcher
+from topicfold.runtime import look, slices, tried_names
+from topicfold.runtime.watching import pump, watches
+from topicfold.runtime.watching.pump import Pump
+from topicfold.runtime.watching.subject import Subject
+from topicfold.runtime.watching.watcher import Watcher
 from topicfold.server.frames import Frames
 from topicfold.state.finding import find, prepare
 from topicfold.state.topic_table import TopicTable
@@ -75,7 +76,7 @@ async def test_a_write_is_answered_before_anybody_is_told(orders: Node) -> None:
 async def test_of_too_much_to_be_matched_everybody_gets_the_same_from_the_window(
     orders: Node, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(watch_pump, "MAX_QUEUED", most)
+    monkeypatch.setattr(pump, "MAX_QUEUED", most)
     monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
     waiting: list[int] = []
     match = Pump._match
@@ -144,8 +145,8 @@ async def test_who_leaves_while_a_frame_is_on_its_way_hurts_nobody(
 async def test_frames_are_sent_in_pieces_that_bound_what_a_connection_holds(
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch_pump, "MAX_SENT_BYTES", 1_000)
-    monkeypatch.setattr(watch_pump.Pump, "_wake", lambda self: None)
+    monkeypatch.setattr(pump, "MAX_SENT_BYTES", 1_000)
+    monkeypatch.setattr(pump.Pump, "_wake", lambda self: None)
     (watching,) = await many(orders, 1)
     for number in range(50):
         await orders.label(k=str(number))
@@ -278,7 +279,7 @@ async def test_where_changes_come_faster_than_they_are_matched_frames_are_sent_a
     async def slowly(self: Pump, noted: Any, work: Any) -> None:
         nonlocal matched
         matched += 1
-        await asyncio.sleep(watch_pump.MATCH_SECONDS)
+        await asyncio.sleep(pump.MATCH_SECONDS)
         await match(self, noted, work)
         if matched < 200:
             self._queue.append(noted)
@@ -372,7 +373,7 @@ async def test_of_a_storm_of_watchers_all_come_up_to_date_while_writes_are_answe
 async def test_closing_ends_every_stream_and_takes_no_more_than_it_says(
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicfold.runtime.watcher.CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr("topicfold.runtime.watching.watcher.CLOSE_SECONDS", 0.05)
     reading, stuck = Watching(orders, "k"), Watching(orders, reads=False, capacity=0)
     await reading.up_to_date()
     await orders.label(k="v")

@@ -7,15 +7,16 @@ import asyncio
 import pytest
 
 from tests.runtime.nodes import ORDERS, Node, turns
-from tests.runtime.watching import Watching, quiet, tell
+from tests.runtime.watching.watchers import Watching, quiet, tell
 from topicfold.errors import Forbidden, NotReady, TopicfoldError
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.model.topic_hash import topic_list_hash
-from topicfold.runtime import cut, watcher, watches
-from topicfold.runtime.watch_group import TOO_OLD
-from topicfold.runtime.watcher import Watcher
-from topicfold.runtime.watches import Watches
+from topicfold.runtime import cut
+from topicfold.runtime.watching import watcher, watches
+from topicfold.runtime.watching.reset import TOO_OLD
+from topicfold.runtime.watching.watcher import Watcher
+from topicfold.runtime.watching.watches import Watches
 from topicfold.state import finding
 
 
@@ -192,7 +193,7 @@ async def test_it_ends_without_a_bookmark_that_would_say_nothing_new(orders: Nod
 async def test_a_client_that_never_reads_is_cut_off_when_it_must_end(
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicfold.runtime.watcher.CLOSE_SECONDS", 0.01)
+    monkeypatch.setattr("topicfold.runtime.watching.watcher.CLOSE_SECONDS", 0.01)
     watching = Watching(orders, reads=False, capacity=0)
     await turns()
     await watching.ended()

@@ -21,8 +21,10 @@ from topicfold.errors import TopicfoldError
 from topicfold.runtime.look import Look
 from topicfold.runtime.slices import Slice, some_in_each_turn
 from topicfold.runtime.task_end import end_tasks
-from topicfold.runtime.watch_group import MODIFIED, Borne, Frame, Group, Member, Reset, Subject, borne
-from topicfold.runtime.watch_groups import Groups
+from topicfold.runtime.watching.group import Frame, Group, Member
+from topicfold.runtime.watching.groups import Groups
+from topicfold.runtime.watching.reset import Reset
+from topicfold.runtime.watching.subject import MODIFIED, Borne, Subject, borne
 from topicfold.state.change import Effect, NamespaceTurn, TopicDelta
 from topicfold.state.fold import PartitionState
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.runtime.nodes import ORDERS, Node, running, turns
-from tests.runtime.watching import Watching
+from tests.runtime.watching.watchers import Watching
 from topicfold.log.memory import MemoryStore
 from topicfold.model.grants import grant, revoke
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.model.updates import topic_missing
-from topicfold.runtime import watch_rest
-from topicfold.runtime.watch_rest import MAX_PART_BYTES
+from topicfold.runtime.watching import rest as rest_module
+from topicfold.runtime.watching.rest import MAX_PART_BYTES
 from topicfold.server.auth.viewer import Viewer
 
 
@@ -36,8 +36,8 @@ async def told_ann(node: Node, since: int, **query: str) -> list[str]:
 async def test_parts_are_kept_as_long_as_there_is_room_for_their_frames(
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch_rest, "PART", 4)
-    monkeypatch.setattr(watch_rest, "MAX_KEPT_BYTES", 5_000)
+    monkeypatch.setattr(rest_module, "PART", 4)
+    monkeypatch.setattr(rest_module, "MAX_KEPT_BYTES", 5_000)
     since = orders.engine.states[0].position
     for number in range(40):
         await orders.label(k=f"{number}-{'x' * 100}")
@@ -51,7 +51,7 @@ async def test_parts_are_kept_as_long_as_there_is_room_for_their_frames(
 
 
 async def test_of_parts_without_frames_only_so_many_are_kept(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_rest, "MAX_PARTS", 3)
+    monkeypatch.setattr(rest_module, "MAX_PARTS", 3)
     rest, subject = orders.engine.watches.rest, Watching(orders, "none").watcher.subject
     for position in range(orders.engine.states[0].position):
         rest.after(subject, {0: position})
@@ -69,7 +69,7 @@ async def test_for_those_who_know_all_already_nothing_is_kept(orders: Node) -> N
 async def test_what_was_kept_for_somebody_is_not_shown_once_they_may_see_it_no_more(
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch_rest, "PART", 4)
+    monkeypatch.setattr(rest_module, "PART", 4)
     await let_in(orders, "ann")
     since = orders.engine.states[0].position
     for number in range(9):

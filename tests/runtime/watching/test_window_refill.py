@@ -18,8 +18,9 @@ from tests.turning import counted_turns
 from topicfold.errors import LogUnavailable, NotReady
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Entry
-from topicfold.runtime import slices, window
-from topicfold.runtime.window import Seen
+from topicfold.runtime import slices
+from topicfold.runtime.watching import window
+from topicfold.runtime.watching.window import Seen
 from topicfold.snapshot.commits import commit_path
 from topicfold.state.change import TopicDelta
 from topicfold.state.fold import PartitionState

@@ -10,7 +10,7 @@ from tests.builders import empty_state, fold
 from tests.state.histories import PARTITION, PARTITIONS, Log, logs
 from topicfold.model.namespaces import parse_namespaces
 from topicfold.model.records import NO_GRANTS
-from topicfold.runtime.window import _KEPT_BEFORE_FIRST, Seen, Window
+from topicfold.runtime.watching.window import _KEPT_BEFORE_FIRST, Seen, Window
 from topicfold.state.aggregate import Etag
 from topicfold.state.change import NamespaceTurn, TopicChange, TopicDelta, TopicRow
 

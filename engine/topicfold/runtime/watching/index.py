@@ -13,7 +13,7 @@ from typing import assert_never
 from topicfold.model.names import local_of_key
 from topicfold.model.query import TopicQuery
 from topicfold.model.selector import Equals, Exists, GreaterThan, In, LessThan, Positive
-from topicfold.runtime.watch_group import Group
+from topicfold.runtime.watching.group import Group
 from topicfold.state.change import TopicDelta, TopicRow
 from topicfold.state.label_index import LabelIndex
 from topicfold.state.pattern_index import PatternIndex

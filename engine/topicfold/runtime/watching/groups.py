@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from topicfold.model.namespaces import Namespaces
-from topicfold.runtime.watch_group import Group, Member, Subject
-from topicfold.runtime.watch_index import WatchIndex
+from topicfold.runtime.watching.group import Group, Member
+from topicfold.runtime.watching.index import WatchIndex
+from topicfold.runtime.watching.subject import Subject
 from topicfold.state.label_index import LabelIndex
 
 _MAX_KNOWN = 10_000

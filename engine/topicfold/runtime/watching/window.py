@@ -25,7 +25,7 @@ from topicfold.log.payload import LABELS_SCHEMA, decode_indexed
 from topicfold.model.events import GENESIS
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.records import NO_GRANTS, Grants
-from topicfold.runtime.window_grants import ChangedGrants, KeptGrants, ManyGrants
+from topicfold.runtime.watching.window_grants import ChangedGrants, KeptGrants, ManyGrants
 from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.change import Effect, NamespaceTurn, TopicChange, TopicDelta, TopicRow, row_of
 

@@ -8,12 +8,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.runtime.nodes import Node, running, turns
-from tests.runtime.watching import Watching, quiet
+from tests.runtime.watching.watchers import Watching, quiet
 from topicfold.log.memory import MemoryStore
 from topicfold.model.events import partition_of
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen
-from topicfold.runtime import watch_groups
 
 PARTITIONS = 4
 FIRST, LATER = "public/default", "public/later"
@@ -207,7 +206,7 @@ async def test_what_is_found_of_patterns_follows_those_that_come_and_go(node: No
 
 
 async def test_what_is_known_of_namespaces_stays_bounded(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_groups, "_MAX_KNOWN", 3)
+    monkeypatch.setattr("topicfold.runtime.watching.groups._MAX_KNOWN", 3)
     watching = Watching(node, "", "acme/*")
     await watching.up_to_date()
     groups = node.engine.watches.groups

@@ -14,9 +14,9 @@ from topicfold.model.namespaces import parse_namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.regex import parse_regex
 from topicfold.model.selector_text import parse_selector
-from topicfold.runtime.watch_group import Subject
-from topicfold.runtime.watch_ports import Viewer
-from topicfold.runtime.watcher import Watcher
+from topicfold.runtime.watching.ports import Viewer
+from topicfold.runtime.watching.subject import Subject
+from topicfold.runtime.watching.watcher import Watcher
 from topicfold.server.frames import Frames
 
 Admits = Callable[[], Awaitable[None]]
