@@ -12,8 +12,11 @@ from structlog.testing import capture_logs
 from uvicorn.protocols.http.flow_control import FlowControl
 
 from topicfold.errors import LogUnavailable
+from topicfold.log.payload import decode_indexed
+from topicfold.runtime.cut import Cuts
 from topicfold.server.long_answer import LongAnswer
 from topicfold.server.stream import Line, note_line
+from topicfold.state.topic_table import TopicTable
 
 
 class Wire:
@@ -24,6 +27,7 @@ class Wire:
         self.is_aborted = False
         self.knows_of_abort = False
         self.ended = 0
+        self.cuts = [Cuts().open("a/b", TopicTable(decode_indexed), ())]
         self._reads = reads
         self._is_gone = is_gone
 
@@ -32,7 +36,7 @@ class Wire:
         scope: dict[str, Any] = {"type": "http", "path": "/", "headers": []}
         transport = cast("asyncio.Transport", self)
         note_line(scope, Line(transport, FlowControl(transport)))
-        await LongAnswer(parts, {}, self._on_end, seconds)(scope, self._receive, self._send)
+        await LongAnswer(parts, {}, self.cuts, self._on_end, seconds)(scope, self._receive, self._send)
 
     def abort(self) -> None:
         """As a transport has it: the protocol is told in the loop's next turn."""
@@ -131,6 +135,16 @@ async def test_nothing_more_is_made_for_a_client_that_is_gone() -> None:
     wire = Wire(is_gone=True)
     await wire.answer(parts(b"a", b"b"))
     assert (wire.sent, wire.ended) == ([b"start"], 1)
+
+
+@pytest.mark.parametrize(
+    ("wire", "then"),
+    [(Wire(), None), (Wire(is_gone=True), None), (Wire(reads=2), None), (Wire(), LogUnavailable("away"))],
+    ids=["whole", "gone", "not read", "failed"],
+)
+async def test_what_it_was_made_of_is_kept_no_longer(wire: Wire, then: Exception | None) -> None:
+    await wire.answer(parts(b"a", b"b", then=then), 0.05)
+    assert not any(cut._past.cuts for cut in wire.cuts)
 
 
 @pytest.mark.parametrize("texts", [(), (b"",)])

@@ -31,7 +31,6 @@ from topicfold.server.auth.principal import actor_of
 from topicfold.server.found_answer import FoundAnswer
 from topicfold.server.found_items import RECORDS_AT_ONCE, FoundItems
 from topicfold.server.listing import counted_if_long
-from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace, page_place
 from topicfold.server.parameters import Choice, Count
@@ -100,7 +99,7 @@ class Finder:
         most = RECORDS_AT_ONCE if answer.items.as_records else MAX_PAGE
         if limit is None and answer.found.count > most:
             on_end = self.node.long_answers.take(actor_of(request.scope))
-            return answer.whole(cuts, MAX_SECONDS, on_end)
+            return answer.whole(cuts, on_end)
         page = await answer.page(limit or MAX_PAGE)
         return counted_if_long(page, request, self.node.in_flight, "ask for smaller pages with limit")
 

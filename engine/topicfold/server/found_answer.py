@@ -57,7 +57,7 @@ class FoundAnswer:
         written = await self.items.page([(section.namespace, section.table, numbers) for section, numbers in picked])
         return Response(b"%b%b%b" % (head, b",".join(written), _tail(end)), 200, self._headers, JSON_TYPE)
 
-    def whole(self, cuts: Cuts, seconds: float, on_end: Callable[[], None]) -> Response:
+    def whole(self, cuts: Cuts, on_end: Callable[[], None]) -> Response:
         """Return all topics from one cut, made while they are sent; `on_end` is called when that is over."""
         head, is_known = self._head()
         last = self.place.last if self.place else None
@@ -65,14 +65,8 @@ class FoundAnswer:
             cuts.open(section.namespace, section.table, numbers)
             for section, numbers in ([] if is_known else self.found.all_after(last))
         ]
-
-        def ended() -> None:
-            for cut in taken:
-                cut.close()
-            on_end()
-
         headers = {"content-type": JSON_TYPE, **self._headers}
-        return LongAnswer(self._parts(head, taken), headers, ended, seconds)
+        return LongAnswer(self._parts(head, taken), headers, taken, on_end)
 
     async def _parts(self, head: bytes, cuts: Sequence[NamespaceCut]) -> AsyncIterator[bytes]:
         yield head

@@ -24,7 +24,7 @@ from topicfold.server.answers import read_headers
 from topicfold.server.asking import asked_to_find
 from topicfold.server.auth.principal import actor_of
 from topicfold.server.find import QUERY_ERRORS, found_now
-from topicfold.server.long_answer import MAX_SECONDS, LongAnswer
+from topicfold.server.long_answer import LongAnswer
 from topicfold.server.metrics import TEXT_TYPE
 from topicfold.server.node import Node
 from topicfold.server.queries import Query, query_of
@@ -72,13 +72,7 @@ class LabelMetrics:
         except BaseException:
             on_end()
             raise
-
-        def ended() -> None:
-            for each in taken:
-                each.close()
-            on_end()
-
-        return LongAnswer(_parts(taken, names), {"content-type": TEXT_TYPE, **read_headers(cut)}, ended, MAX_SECONDS)
+        return LongAnswer(_parts(taken, names), {"content-type": TEXT_TYPE, **read_headers(cut)}, taken, on_end)
 
 
 async def _parts(cuts: Sequence[NamespaceCut], names: Mapping[str, str]) -> AsyncIterator[bytes]:

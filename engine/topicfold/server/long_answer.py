@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from topicfold.errors import Overloaded, TopicfoldError
+from topicfold.runtime.cut import NamespaceCut
 from topicfold.server.principal_counts import PrincipalCounts
 from topicfold.server.stream import close_body, line_of, open_body
 
@@ -51,17 +52,25 @@ class LongAnswers:
 
 
 class LongAnswer(Response):
-    """A successful answer whose body comes in `parts`; `on_end` is called when no more of them are wanted.
+    """A successful answer whose body comes in `parts`, made from `cuts`.
+
+    When no more of it is wanted, the cuts are closed and `on_end` is called.
 
     One that cannot be sent to its end cuts the connection: HTTP tells the client that it is not whole.
     """
 
     def __init__(
-        self, parts: AsyncIterator[bytes], headers: Mapping[str, str], on_end: Callable[[], None], seconds: float
+        self,
+        parts: AsyncIterator[bytes],
+        headers: Mapping[str, str],
+        cuts: Sequence[NamespaceCut],
+        on_end: Callable[[], None],
+        seconds: float = MAX_SECONDS,
     ) -> None:
         super().__init__()
         self._parts = parts
         self._said = headers
+        self._cuts = cuts
         self._on_end = on_end
         self._seconds = seconds
 
@@ -82,4 +91,6 @@ class LongAnswer(Response):
             line_of(scope).abort()
             await asyncio.sleep(0)
         finally:
+            for cut in self._cuts:
+                cut.close()
             self._on_end()
