@@ -27,12 +27,11 @@ from topicfold.model.near_miss import (
 from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.model.query import TopicQuery
 from topicfold.model.selector import GreaterThan, LessThan, Requirement, Selector
-from topicfold.runtime.asking import Cut
 from topicfold.runtime.finding import Listable
 from topicfold.runtime.slices import Slice
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import asked_to_find
-from topicfold.server.find import QUERY_ERRORS
+from topicfold.server.find import QUERY_ERRORS, found_now
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
 from topicfold.server.routes import Operation
@@ -128,15 +127,13 @@ class Explainer:
         node = self.node
         wanted = wanted_in(request, query_of(request, NAMES), node)
         selector = wanted.query.selector
-        partitions = wanted.namespaces.partitions(node.engine.identity.partitions)
         asked = asked_to_find(request, node)
-        settled = await node.reading.settle(partitions, asked)
-        node.reading.require_namespaces(wanted.namespaces)
         listable = partial(node.listable, request)
-        await node.finding.find(wanted.namespaces, wanted.query, listable, asked=asked)
+        _, first = await found_now(request, node, wanted, asked)
         before = await self._looked_at(wanted, listable)
         found = await node.finding.find(wanted.namespaces, wanted.query, listable, asked=asked)
-        cut = Cut(node.engine.revision(partitions).merged(settled.revision), settled.age_seconds)
+        partitions = wanted.namespaces.partitions(node.engine.identity.partitions)
+        cut = first._replace(revision=node.engine.revision(partitions).merged(first.revision))
         # Nothing is awaited since the finding until all is counted, which prepared it: so this is of the same cut.
         borne = list(self._borne(wanted, listable, before).values())
 
