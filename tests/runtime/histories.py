@@ -10,9 +10,9 @@ from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Entry as LogEntry
 from topicfold.model.events import AggregateKind, Audit, AuditTrail
-from topicfold.runtime.group import Target
 from topicfold.runtime.history import Page, read_history
 from topicfold.runtime.rollback import roll_back, version_to_restore
+from topicfold.runtime.update import Target
 from topicfold.runtime.versions import Version, version_at
 
 TTL = "messageTTLInSeconds"

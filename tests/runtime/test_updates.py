@@ -22,8 +22,8 @@ from topicfold.model.events import GENESIS, AggregateKind, Audit, Event, Kind, O
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import Updater
-from topicfold.runtime.group import Update
 from topicfold.runtime.pending import PendingUpdates
+from topicfold.runtime.update import Update
 from topicfold.state import fold
 
 

@@ -21,8 +21,9 @@ from topicfold.errors import LogUnavailable, TopicfoldError
 from topicfold.log.payload import decode_indexed
 from topicfold.model.events import GENESIS, Event, Kind, operation_text
 from topicfold.runtime.barrier import Barriers, Ends
-from topicfold.runtime.group import Base, Group, Update, run_group
+from topicfold.runtime.group_commit import GroupCommit, run_group
 from topicfold.runtime.reading import Reading
+from topicfold.runtime.update import Base, Update
 from topicfold.runtime.update_queue import UpdateQueue
 from topicfold.runtime.updates import Updates
 from topicfold.state.aggregate import Aggregate, Etag
@@ -132,9 +133,9 @@ def _silence_is_not_given_up(patch: pytest.MonkeyPatch) -> None:
 @breaks(3)
 def _losers_are_sent_again_as_they_were(patch: pytest.MonkeyPatch) -> None:
     """Updates that lost are not run again on the new record."""
-    ran: dict[tuple[bytes, ...], Group] = {}
+    ran: dict[tuple[bytes, ...], GroupCommit] = {}
 
-    def run(*run_on: Any) -> Group:
+    def run(*run_on: Any) -> GroupCommit:
         group = run_group(*run_on)
         before = ran.setdefault(tuple(update.operation.id for update in group.updates), group)
         if before is group or not before.changes:
@@ -192,7 +193,7 @@ def _operations_are_not_looked_up(patch: pytest.MonkeyPatch) -> None:
 def _refusals_are_not_logged(patch: pytest.MonkeyPatch) -> None:
     """A no to a request with a key is answered without an event."""
     patch.setattr(
-        Group, "must_be_logged", property(lambda group: group.changes or any(u.in_attempt for u in group.updates))
+        GroupCommit, "must_be_logged", property(lambda group: group.changes or any(u.in_attempt for u in group.updates))
     )
 
 
@@ -208,7 +209,7 @@ def _refusals_need_no_barrier(patch: pytest.MonkeyPatch) -> None:
     """A no without a key is answered from whatever is folded."""
     shipped = Updates._answer_fresh
 
-    def answer(updates: Updates, queue: UpdateQueue, group: Group) -> None:
+    def answer(updates: Updates, queue: UpdateQueue, group: GroupCommit) -> None:
         for update in group.updates:
             update.is_fresh = True
         shipped(updates, queue, group)
@@ -260,7 +261,7 @@ def _acknowledged_when_appended(patch: pytest.MonkeyPatch) -> None:
     shipped = Updates._append
 
     def append(
-        updates: Updates, queue: UpdateQueue, group: Group, event_id: bytes, current: Aggregate, base: Base
+        updates: Updates, queue: UpdateQueue, group: GroupCommit, event_id: bytes, current: Aggregate, base: Base
     ) -> None:
         shipped(updates, queue, group, event_id, current, base)
         for update, verdict, etag in zip(group.updates, group.verdicts, group.etags, strict=True):

@@ -26,8 +26,8 @@ from topicfold.model.events import GENESIS, REQUIRE_EMPTY, AggregateKind, Audit,
 from topicfold.model.records import UnreadableRecord
 from topicfold.model.updates import Stored
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.group import Target
 from topicfold.runtime.slices import Slice
+from topicfold.runtime.update import Target
 from topicfold.state.aggregate import Aggregate, Etag
 
 _BLOCK = 100

@@ -15,10 +15,11 @@ from topicfold.model.updates import Updater
 from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.conditions import Conditions, MustLook
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.group import Target, Update, run_group
+from topicfold.runtime.group_commit import run_group
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.refusals import refusal
 from topicfold.runtime.tenancy import look_at
+from topicfold.runtime.update import Target, Update
 
 
 async def would_create(engine: Engine, name: TopicName, record: TopicRecord, asked: Asked) -> Written:

@@ -27,7 +27,6 @@ from topicfold.runtime.agreement import Agreement
 from topicfold.runtime.barrier import Barriers
 from topicfold.runtime.examiner import Examiner
 from topicfold.runtime.freshness import Freshness, why_unsafe
-from topicfold.runtime.group import Target, Update
 from topicfold.runtime.left_behind import LeftBehind
 from topicfold.runtime.past import Past
 from topicfold.runtime.reader import Reader
@@ -39,6 +38,7 @@ from topicfold.runtime.snapshots import Snapshots, Tell, require_none
 from topicfold.runtime.tables import Tables
 from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.tracker import Tracker
+from topicfold.runtime.update import Target, Update
 from topicfold.runtime.updates import Updates
 from topicfold.runtime.watching.watches import Watches
 from topicfold.runtime.watching.window import SIZE as WINDOW_SIZE

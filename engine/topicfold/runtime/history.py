@@ -18,7 +18,7 @@ from topicfold.model.records import UnreadableRecord
 from topicfold.model.updates import Stored
 from topicfold.runtime.chain import Chain, Gap, Link, Place, missing
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.group import Target
+from topicfold.runtime.update import Target
 from topicfold.runtime.versions import MAX_LINKS, Version, version_of
 
 MAX_PAGE_BYTES = 4 * 1024 * 1024

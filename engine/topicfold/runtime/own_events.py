@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from topicfold.model.records import Record
-from topicfold.runtime.group import Group
+from topicfold.runtime.group_commit import GroupCommit
 
 MAX_EVENTS = 10_000
 MAX_RECORDS = 1_024
@@ -19,7 +19,7 @@ class OwnEvents:
         self._awaited: dict[bytes, None] = {}
         self._records: OrderedDict[bytes, Record] = OrderedDict()
 
-    def add(self, event_id: bytes, group: Group) -> None:
+    def add(self, event_id: bytes, group: GroupCommit) -> None:
         """Take an event that was appended with `group`, and the record after it unless that is long."""
         self._awaited[event_id] = None
         if len(self._awaited) > MAX_EVENTS:

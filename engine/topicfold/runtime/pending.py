@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from topicfold.errors import KeyReused, LogUnavailable, NotReady, OutcomeUnknown, TopicfoldError
 from topicfold.log.port import LogDenied
 from topicfold.model.events import Operation, operation_text
-from topicfold.runtime.group import Update
+from topicfold.runtime.update import Update
 from topicfold.state.operations import Settled
 
 

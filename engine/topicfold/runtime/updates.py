@@ -24,9 +24,10 @@ from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogDenied, LogFull
 from topicfold.model.events import GENESIS, AggregateKind, Event, Kind
 from topicfold.runtime.barrier import Barriers
-from topicfold.runtime.group import Base, Group, Target, Update, event_of, run_group
+from topicfold.runtime.group_commit import GroupCommit, event_of, run_group
 from topicfold.runtime.own_events import OwnEvents
 from topicfold.runtime.pending import PendingUpdates, check_body, denied, expired, stopping, unknown
+from topicfold.runtime.update import Base, Target, Update
 from topicfold.runtime.update_queue import UpdateQueue
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.change import Change, Outcome
@@ -223,7 +224,7 @@ class Updates:
             if not queue.waiting:
                 self._forget(queue)
 
-    def _append(self, queue: UpdateQueue, group: Group, event_id: bytes, current: Aggregate, base: Base) -> None:
+    def _append(self, queue: UpdateQueue, group: GroupCommit, event_id: bytes, current: Aggregate, base: Base) -> None:
         target = queue.target
         value = encode_event(event_of(group, target, event_id, base, current.offset, self._clock_ms()))
         try:
@@ -274,7 +275,7 @@ class Updates:
             if queue.base is not None and concerns(queue):
                 self._decide(queue, None)
 
-    def _answer_fresh(self, queue: UpdateQueue, group: Group) -> None:
+    def _answer_fresh(self, queue: UpdateQueue, group: GroupCommit) -> None:
         """Answer those noes that a barrier has made fresh; have one made for the others."""
         for update, verdict, etag in zip(group.updates, group.verdicts, group.etags, strict=True):
             if update.is_fresh:

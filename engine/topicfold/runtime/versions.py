@@ -13,8 +13,8 @@ from topicfold.model.updates import Stored
 from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.chain import Chain, Link, missing
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.group import Target
 from topicfold.runtime.revision import Revision
+from topicfold.runtime.update import Target
 
 MAX_LINKS = 10_000
 """Events looked at for one request."""

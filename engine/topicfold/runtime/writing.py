@@ -29,10 +29,10 @@ from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.conditions import Conditions, MustLook
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.group import Target, Update
 from topicfold.runtime.pending import check_body
 from topicfold.runtime.refusals import refusal
 from topicfold.runtime.tenancy import look_at, namespaces_of, tenant_exists
+from topicfold.runtime.update import Target, Update
 from topicfold.state.operations import Settled
 
 _AT_ONCE = 32

@@ -7,10 +7,8 @@ update as any refusal does; a defect fails it at once, unless an earlier event t
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from topicfold.errors import TopicfoldError, Undecodable, Wait
 from topicfold.log import payload as payloads
@@ -20,76 +18,25 @@ from topicfold.model.events import (
     PAYLOAD_SCHEMA,
     REQUIRE_EMPTY,
     AggregateKind,
-    Audit,
     AuditTrail,
     Event,
     Kind,
-    Operation,
     Verdict,
 )
 from topicfold.model.kafka_steps import is_only_made
 from topicfold.model.records import Record, UnreadableRecord
-from topicfold.model.updates import Postponed, Refuse, Updater, namespace_missing
+from topicfold.model.updates import Postponed, Refuse, namespace_missing
 from topicfold.runtime.unreadable import newer_schema
+from topicfold.runtime.update import Base, Target, Update
 from topicfold.state.aggregate import NO_ETAG, Aggregate, Etag
-from topicfold.state.operations import Settled
 
 MAX_GROUP = 256
 MAX_AUDIT_BYTES = 128 * 1024
 """A group that carries this much about who and why takes no more, so that its event stays below the log's limit."""
 
 
-class Target(NamedTuple):
-    """The aggregate that an update is about, and the partition it lives in. `namespace` is "" for tenants."""
-
-    kind: AggregateKind
-    name: str
-    namespace: str
-    partition: int
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """What events were written against: they are decided when the aggregate moves off it."""
-
-    level: int
-    incarnation: bytes
-    version: bytes
-
-
-@dataclass(slots=True, eq=False)
-class Update:
-    """One queued update.
-
-    `handle` is what its actor knows the operation by. `if_match` "" compares nothing, "*" wants a live record;
-    `if_none_match` wants none. `replaces_whole` may repair a record that cannot be read. `alone` keeps it from sharing
-    an event: namespaces' deletes. `in_attempt` is true while an undecided event carries it, `is_fresh` once a barrier
-    asked for after its arrival has passed. `waiters` are those who still want to know. `refusal` says why it was
-    refused in the last run, `failure` what its updater raised there. `log_said` is why the log gave up on an event that
-    carried it.
-    """
-
-    target: Target
-    operation: Operation
-    updater: Updater
-    audit: Audit
-    settled: asyncio.Future[Settled]
-    handle: bytes = b""
-    if_match: str = ""
-    if_none_match: bool = False
-    replaces_whole: bool = False
-    alone: bool = False
-    require_empty: bool = False
-    in_attempt: bool = False
-    is_fresh: bool = False
-    waiters: list[asyncio.Future[None]] = field(default_factory=list)
-    refusal: str = ""
-    failure: Exception | None = None
-    log_said: str = ""
-
-
 @dataclass(slots=True)
-class Group:
+class GroupCommit:
     """What running a group came to: the updates that took part, each with its verdict, and the record after them.
 
     `record` is None where it is not live, or not `is_readable`. `etag` is its own.
@@ -138,7 +85,7 @@ def run_group(
     current: Aggregate,
     event_id: bytes,
     decoded: Record | None = None,
-) -> Group:
+) -> GroupCommit:
     """Run the updates at the front of `waiting` that may share an event, on the aggregate `target` as it is now.
 
     An update of a topic among those of its namespace is refused: it is there because the namespace is not live.
@@ -156,7 +103,7 @@ def run_group(
     return group
 
 
-def event_of(group: Group, target: Target, event_id: bytes, base: Base, previous: int, time_ms: int) -> Event:
+def event_of(group: GroupCommit, target: Target, event_id: bytes, base: Base, previous: int, time_ms: int) -> Event:
     """Return the event that carries `group`, on `base`; `previous` is the offset of the one that made that."""
     is_put = group.is_live
     requires_empty = not is_put and group.updates[-1].require_empty and group.changes
@@ -186,8 +133,10 @@ def _run(
     decoded: Record | None,
     *,
     checks_each: bool,
-) -> Group:
-    group = Group(schema=current.payload_schema, payload=current.payload, is_live=current.is_live, etag=current.etag)
+) -> GroupCommit:
+    group = GroupCommit(
+        schema=current.payload_schema, payload=current.payload, is_live=current.is_live, etag=current.etag
+    )
     if current.is_live:
         group.record = decoded or payloads.decode_record(target.kind, current.payload_schema, current.payload)
         group.is_readable = group.record is not None
@@ -210,7 +159,7 @@ def _run(
 
 
 def _outcome(
-    update: Update, target: Target, group: Group, current: Aggregate, *, checks_each: bool
+    update: Update, target: Target, group: GroupCommit, current: Aggregate, *, checks_each: bool
 ) -> tuple[Verdict, Record | None] | None:
     """Return the verdict on one update and the record after it, the same object where it is not to be rewritten.
 
@@ -237,7 +186,7 @@ def _outcome(
     return verdict, new
 
 
-def _judged(update: Update, group: Group, current: Aggregate) -> tuple[Verdict, Record | None]:
+def _judged(update: Update, group: GroupCommit, current: Aggregate) -> tuple[Verdict, Record | None]:
     """Run one update on what `group` came to before it.
 
     Raises:

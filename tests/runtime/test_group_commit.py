@@ -16,7 +16,8 @@ from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Audit, AuditTr
 from topicfold.model.labels import LabelRules
 from topicfold.model.records import Record, TopicRecord, frozen
 from topicfold.model.updates import Postponed, Updater
-from topicfold.runtime.group import MAX_GROUP, Group, Target, Update, run_group
+from topicfold.runtime.group_commit import MAX_GROUP, GroupCommit, run_group
+from topicfold.runtime.update import Target, Update
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag
 from topicfold.wire.headers import MAX_CHANGE_REASON_LENGTH
 
@@ -44,12 +45,12 @@ def failing(old: Record | None) -> Record:
     raise ZeroDivisionError
 
 
-def run(*waiting: Update, on: Aggregate = LIVE) -> Group:
+def run(*waiting: Update, on: Aggregate = LIVE) -> GroupCommit:
     """Run these updates as one group."""
     return run_group(TARGET, waiting, on, EVENT)
 
 
-def record_of(group: Group) -> TopicRecord | None:
+def record_of(group: GroupCommit) -> TopicRecord | None:
     """Return the record that the group leaves."""
     return decode_topic(group.schema, group.payload)
 
