@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
-from tests.cli.test_whole_file import no_room
+from tests.full_disk import no_room
 from topicfold.cli.label_plot import MAX_NAMESPACES, MAX_OWNERS, draw, picture
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import count_labels, label_report

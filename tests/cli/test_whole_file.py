@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import shutil
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.full_disk import no_room
 from topicfold.cli.whole_file import write_whole
 from topicfold.errors import InvalidRequest
-
-
-@contextmanager
-def no_room() -> Iterator[None]:
-    """No file may get a byte, as on a disk that is full."""
-    limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_where_there_is_no_room_the_file_stays_what_it_was_and_nothing_lies_beside_it(tmp_path: Path) -> None:

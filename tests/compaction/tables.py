@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,3 +60,9 @@ def require_equal(root: Path, states: Sequence[PartitionState]) -> None:
     index = sum((index_of(state) for state in states), start=index_of(states[0]) - index_of(states[0]))
     found = {(r["namespace"], r["key"], r["value"], topic) for r in rows(root, "label_index") for topic in r["topics"]}
     assert found == set(index)
+
+
+def make_old(root: Path) -> None:
+    """Have all that lies in a snapshot be written long ago."""
+    for path in root.rglob("*.*"):
+        os.utime(path, (0, 0))

@@ -10,8 +10,7 @@ from deltalake import DeltaTable
 
 from tests.compaction.folding import run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, batches, run, the_log
-from tests.compaction.tables import rows, whole
-from tests.compaction.test_vacuum import make_old
+from tests.compaction.tables import make_old, rows, whole
 from topicfold.compaction import compactor, merging
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.delta_tables import opened

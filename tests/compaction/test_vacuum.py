@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from tests.compaction.folding import Placed, run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, run
-from tests.compaction.tables import three_commits, whole
+from tests.compaction.tables import make_old, three_commits, whole
 from tests.state.histories import PARTITION
 from topicfold.compaction import compactor
 from topicfold.compaction import vacuum as vacuuming
@@ -25,12 +25,6 @@ from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS, STATE_TABLES
 from topicfold.snapshot.trim_note import NOTE
 from topicfold.snapshot.unfinished import unfinished
-
-
-def make_old(root: Path) -> None:
-    """Have all that lies in a snapshot be written long ago."""
-    for path in root.rglob("*.*"):
-        os.utime(path, (0, 0))
 
 
 def test_vacuum_removes_what_nobody_names_and_nothing_else(tmp_path: Path) -> None:

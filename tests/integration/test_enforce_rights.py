@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka.admin import AclOperation
 
 from tests.brokers.guarded import GuardedKafka, documented
+from tests.integration.enforcing import Kafka, Site, site_on
 from tests.integration.node import running
-from tests.integration.test_enforce import Kafka, Site, site_on
 
 pytestmark = pytest.mark.kafka
 

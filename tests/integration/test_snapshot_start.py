@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,27 +10,11 @@ import pytest
 
 from tests import plain_http
 from tests.integration.command import topicfold
-from tests.integration.node import Node, agree, running
+from tests.integration.node import agree, running
+from tests.integration.topics import TOPICS, create, watched
 from tests.integration.trims import compact
 
 pytestmark = pytest.mark.usefixtures("untrimmed")
-TOPICS = "/admin/v2/persistent/public/default"
-WATCH = "/api/v1/watch?namespace=public/default&timeoutSeconds=1"
-
-
-def create(node: Node, *names: str) -> None:
-    for name in names:
-        plain_http.put(f"{node.url}{TOPICS}/{name}", timeout=10).raise_for_status()
-        labels = {"labels": {"team": f"team-{name}"}}
-        plain_http.post(f"{node.url}{TOPICS}/{name}/custom-labels", json=labels, timeout=10).raise_for_status()
-
-
-def watched(node: Node, since: str = "") -> list[dict[str, object]]:
-    """Return the frames of a second's watch."""
-    query = f"&since={since}" if since else ""
-    answer = plain_http.get(f"{node.url}{WATCH}{query}", headers={"Accept": "application/x-ndjson"}, timeout=20)
-    answer.raise_for_status()
-    return [json.loads(line) for line in answer.text.splitlines() if line]
 
 
 def changes(frames: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:

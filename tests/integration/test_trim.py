@@ -24,7 +24,7 @@ from tests.guarantees.watch_validators import violations
 from tests.integration.command import topicfold
 from tests.integration.logs import entries_in
 from tests.integration.node import Node, agree, running
-from tests.integration.test_snapshot_start import create, watched
+from tests.integration.topics import create, watched
 from tests.integration.trims import compact, trims_beside
 from tests.integration.watching import PARTITIONS, HttpClient, change, followed
 

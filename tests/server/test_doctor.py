@@ -12,7 +12,7 @@ import pytest
 
 from tests.runtime.agreeing import flip_payload, foreign_record, look
 from tests.server.rest import ORDERS, RestNode, problem_in, rest_node
-from tests.server.test_unreadable import DAMAGED, NEWER, with_topic
+from tests.server.unreadable import DAMAGED, NEWER, with_topic
 from tests.snapshot.making import COMMIT, refused_at
 from topicfold.errors import LogUnavailable, OperatorNeeded
 from topicfold.log.memory import MemoryStore

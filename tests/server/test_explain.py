@@ -10,8 +10,8 @@ import pytest
 from pyroaring import BitMap
 
 from tests.runtime.nodes import turns
+from tests.server.finding import make
 from tests.server.rest import RestNode
-from tests.server.test_find import make
 from topicfold.model.near_miss import explain
 from topicfold.model.selector import Selector
 from topicfold.model.selector_text import parse_selector

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
 import httpx2
@@ -16,11 +14,11 @@ from starlette.requests import Request
 from tests import plain_http
 from tests.builders import topic_put
 from tests.runtime.nodes import turns
+from tests.server.finding import find_all, make, names_in, pages
 from tests.server.rest import RestNode, listening, rest_node
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
-from topicfold.model.records import TopicRecord, frozen
 from topicfold.runtime import slices
 from topicfold.runtime.revision import decode_revision
 from topicfold.runtime.tried_names import Outcome
@@ -31,31 +29,6 @@ from topicfold.wire.confirmation import query_text
 from topicfold.wire.resources import FoundTopics
 
 DEFAULT = "persistent://public/default"
-
-
-async def make(rest: RestNode, *names: str, **labels: str) -> None:
-    """Make topics with these labels."""
-    for name in names:
-        record = TopicRecord(labels=frozen(labels))
-        await rest.node.writing.create_topic(parse_topic(name), record, rest.node.asked())
-
-
-async def find_all(rest: RestNode, query: str = "") -> list[str]:
-    """Return the full names that a query finds at once."""
-    return names_in(await rest.get(f"{FIND_PATH}?{query}"))
-
-
-async def pages(rest: RestNode, query: str) -> list[Any]:
-    """Return all pages of a query."""
-    found_pages = [await rest.get(f"{FIND_PATH}?{query}")]
-    while after := found_pages[-1].get("continue"):
-        found_pages.append(await rest.get(f"{FIND_PATH}?{query}&continue={after}"))
-    return found_pages
-
-
-def names_in(*answers: Mapping[str, Any]) -> list[str]:
-    """Return the names of the items in answers."""
-    return [item["name"] for answer in answers for item in answer["items"]]
 
 
 async def test_topics_are_found_by_label_over_several_namespaces_sorted_by_full_name(orders: RestNode) -> None:

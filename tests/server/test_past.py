@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.server.finding import find_all, make, names_in, pages
 from tests.server.rest import LABELS, ORDERS, RestNode, rest_node
-from tests.server.test_find import find_all, make, names_in, pages
 from topicfold.log.memory import MemoryStore
 from topicfold.runtime.revision import decode_revision
 from topicfold.server.find import FIND_PATH

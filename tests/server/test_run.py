@@ -11,8 +11,7 @@ import socket
 import subprocess
 import sys
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
 from typing import Any
@@ -24,37 +23,13 @@ from tests import plain_http
 from tests.ports import free_ports
 from tests.server.auth.authority import LOOPBACK, Authority
 from tests.server.rest import RestNode, problem_in
+from tests.server.serving import command, served
 from topicfold.client import Client, RetryRule
 from topicfold.errors import BadSetting
 from topicfold.server import run
 from topicfold.server.run import listen, server_of
 from topicfold.server.spare_memory import CROWD, SpareMemory
 from topicfold.settings import Settings
-
-PROGRAM = """
-import sys
-from topicfold.server.run import serve
-from topicfold.settings import Settings
-sys.exit(serve(Settings(**eval(sys.argv[1])), is_quiet="quiet" in sys.argv))
-"""
-
-
-def command(**settings: object) -> list[str]:
-    """Return the command that serves with these settings."""
-    return [sys.executable, "-c", PROGRAM, repr(settings)]
-
-
-@contextmanager
-def served(log_file: Path, **settings: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run a server on a log in a file; gives the process and its URL."""
-    arguments = command(port=0, log_file=str(log_file), **settings)
-    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        try:
-            line = next(line for line in process.stderr if '"serving"' in line)
-            yield process, json.loads(line)["url"]
-        finally:
-            process.kill()
 
 
 def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:

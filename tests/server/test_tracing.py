@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests import plain_http
 from tests.server.rest import LABELS, RestNode
-from tests.server.test_run import served
+from tests.server.serving import served
 from topicfold.server import tracing
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

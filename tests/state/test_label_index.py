@@ -9,43 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topicfold.state.label_index import NO_LABELS, LabelIndex
+from tests.state.label_scan import Topics
+from topicfold.state.label_index import NO_LABELS
 
 label_sets = st.dictionaries(st.sampled_from("abc"), st.sampled_from("xyz"), max_size=3)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
 histories = st.lists(st.tuples(st.integers(0, 5), label_sets), max_size=30)
-
-
-class Topics:
-    """An index, and beside it what each topic bears."""
-
-    def __init__(self, history: list[tuple[int, dict[str, str]]]) -> None:
-        self.index = LabelIndex()
-        self.borne: dict[int, dict[str, str]] = {}
-        self.ids: dict[int, bytes] = {}
-        for number, labels in history:
-            self.put(number, labels)
-
-    def put(self, number: int, labels: dict[str, str]) -> None:
-        """Give topic `number` these labels."""
-        self.ids[number] = self.index.replace(number, self.ids.get(number, NO_LABELS), labels)
-        self.borne[number] = labels
-
-    def bearing(self, wanted: dict[str, str]) -> list[int]:
-        """Return by a scan who bears all of `wanted`."""
-        return sorted(number for number, labels in self.borne.items() if wanted.items() <= labels.items())
-
-    def listed(self) -> dict[tuple[str, str], list[int]]:
-        """Return whom the index lists, by pair."""
-        return {pair: list(self.index.having(*pair) or ()) for pair in self.index.borne()}
-
-    def unions(self) -> dict[str, list[int]]:
-        """Return whom the index lists, by key."""
-        return {key: list(self.index.having_key(key) or ()) for key in self.index.keys}
-
-    def pairs(self) -> list[tuple[str, str]]:
-        """Return by a scan which pairs there are."""
-        return sorted({pair for labels in self.borne.values() for pair in labels.items()})
 
 
 def by_key(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:

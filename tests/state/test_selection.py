@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from tests.model.naive_selector import CASES, label_sets, selectors
-from tests.state.test_label_index import Topics
+from tests.state.label_scan import Topics
 from topicfold.model.selector import Selector
 from topicfold.model.selector_text import parse_selector
 from topicfold.state.postings import SMALL_LIMIT

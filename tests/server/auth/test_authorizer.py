@@ -7,12 +7,12 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
 from tests.runtime.nodes import WilfulLog, turns
+from tests.server.auth.acme import ADMIN, FIND, done, grant, make_acme, seen
 from tests.server.auth.conftest import bearer
 from tests.server.rest import RestNode, rest_node
 from topicfold.errors import StateDiverged
@@ -26,8 +26,6 @@ from topicfold.server.auth.remedy import remedy_on
 from topicfold.server.auth.rights import Rights
 from topicfold.settings import Settings
 
-ADMIN = "/admin/v2"
-FIND = "/api/v1/topics?namespace=acme/pay"
 OF_TOPIC, APP = "persistent://acme/pay/", "grant-permission --role app --actions"
 
 
@@ -36,33 +34,6 @@ async def acme(closed: RestNode) -> RestNode:
     """A node with three labelled topics in `acme/pay`, one of them partitioned, and one in `acme/hr`."""
     await make_acme(closed)
     return closed
-
-
-async def make_acme(node: RestNode) -> None:
-    """Make what these tests are about."""
-    await done(node, "PUT", f"{ADMIN}/tenants/acme", {"adminRoles": ["boss"], "allowedClusters": ["standalone"]})
-    for namespace in ("acme/pay", "acme/hr"):
-        await done(node, "PUT", f"{ADMIN}/namespaces/{namespace}")
-    for path, partitions, team in (("acme/pay/orders", 0, "pay"), ("acme/pay/bills", 2, "pay"),
-                                   ("acme/pay/taxes", 0, "tax"), ("acme/hr/people", 0, "hr")):  # fmt: skip
-        body = {"partitions": partitions, "labels": {"team": team}, "policies": {"local": {"maxConsumerPerTopic": 5}}}
-        await done(node, "PUT", f"/api/v1/topics/{path}", body)
-
-
-async def done(node: RestNode, method: str, path: str, body: Any = None, role: str = "root") -> None:
-    """Make a change that must succeed."""
-    await node.done(method, path, body, authorization=bearer(role))
-
-
-async def grant(node: RestNode, path: str, role: str, *actions: str) -> None:
-    """Let `role` do `actions` on the tenant, namespace or topic at `path`."""
-    await done(node, "POST", f"{ADMIN}/{path}/permissions/{role}", list(actions))
-
-
-async def seen(node: RestNode, path: str, role: str) -> Any:
-    """Return what `role` reads, or the status of the refusal."""
-    answer = await node.send("GET", path, authorization=bearer(role))
-    return answer.json() if answer.status_code == 200 else answer.status_code
 
 
 async def test_listings_hold_just_the_topics_that_the_role_may_list(acme: RestNode) -> None:

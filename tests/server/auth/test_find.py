@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from starlette.requests import Request
 
+from tests.server.auth.acme import FIND, done, grant, make_acme, seen
 from tests.server.auth.conftest import bearer
-from tests.server.auth.test_authorizer import FIND, done, grant, make_acme, seen
 from tests.server.rest import RestNode
 
 ORDERS = "persistent://acme/pay/orders"

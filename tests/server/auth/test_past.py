@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.server.auth.acme import ADMIN, FIND, done, grant, make_acme, seen
 from tests.server.auth.conftest import bearer
-from tests.server.auth.test_authorizer import ADMIN, FIND, done, grant, make_acme, seen
 from tests.server.rest import RestNode
 from topicfold.runtime.fair_semaphore import FairSemaphore
 
