@@ -15,10 +15,13 @@ from topicfold import errors
 
 PACKAGE = Path(topicfold.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
-PURE = [path for path in MODULES if path.parent.name in ("model", "state")]
+PURE = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] in ("model", "state")]
 INSIDE = [
-    path for path in MODULES if path.parent.name in ("model", "state", "log", "cluster", "runtime", "enforcement")
+    path
+    for path in MODULES
+    if path.relative_to(PACKAGE).parts[0] in ("model", "state", "log", "cluster", "runtime", "enforcement")
 ]
+TESTS = sorted(Path(__file__).parents[1].rglob("test_*.py"))
 FORBIDDEN = {"utils", "util", "helpers", "common", "core", "base", "constants", "types", "misc", "manager", "managers"}
 
 
@@ -84,6 +87,12 @@ def test_the_pure_half_never_asks_for_a_hash_that_differs_between_processes(path
     allowed = 1 if short(path) == "state/name_index.py" else 0
     calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
     assert len([call for call in calls if isinstance(call, ast.Name) and call.id in ("hash", "id")]) == allowed
+
+
+def test_no_test_module_is_imported_by_another() -> None:
+    imports = (node for path in TESTS for node in ast.walk(ast.parse(path.read_text())))
+    sources = {node.module or "" for node in imports if isinstance(node, ast.ImportFrom)}
+    assert {each for each in sources if each.rpartition(".")[2].startswith("test_")} == set()
 
 
 def test_every_module_of_the_engine_can_be_imported_by_itself() -> None:

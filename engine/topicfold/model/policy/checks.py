@@ -17,7 +17,11 @@ from topicfold.model.policy.values import Value
 
 
 def not_negative(message: str) -> Check:
-    """Return the check that a number is 0 or more; `message` is the refusal's text."""
+    """Return the check that a number is 0 or more; `message` is the refusal's text.
+
+    Raises:
+        PolicyUnmet: the check does, where it is negative.
+    """
 
     def check(value: Value, limits: Limits) -> None:
         if value < 0:
