@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import running
-from topicfold.log.memory import MemoryStore
 from topicfold.server.app import Application, create_app
 from topicfold.server.document import document_of
 from topicfold.settings import Settings

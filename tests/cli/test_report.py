@@ -13,11 +13,11 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.client.served import serving
+from tests.memory_log import MemoryLog, MemoryStore
 from tests.snapshot.loaded import snapshot_of, topics
 from tests.snapshot.making import compacted
 from topicfold.client import Client
 from topicfold.client.answers import Readiness
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.model.records import TopicRecord
 from topicfold.snapshot.commits import MANIFESTS
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from topicfold.log.memory import MemoryLog, MemoryStore
+from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.log.port import Deliver, Fault
 from topicfold.runtime.engine import Engine
 from topicfold.server.run import Server, listen, server_of

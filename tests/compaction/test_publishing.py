@@ -11,11 +11,11 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.compaction.folding import run_here
+from tests.memory_log import MemoryLog, MemoryStore
 from tests.snapshot.making import compacted_further, records_of
 from topicfold.compaction.compactor import Compactor
 from topicfold.errors import BadSetting, SnapshotUnreadable
 from topicfold.log.identity import establish_identity, recognise_identity
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.snapshot.intact import require_intact
 
 UNUSABLE = "\\"

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.compaction.trimming import aged, aged_further, trim_and_vacuum, trimming_of
+from tests.memory_log import MemoryLog, MemoryStore
 from tests.runtime.nodes import running
 from tests.snapshot.making import compacted_further
 from topicfold.compaction.trim import HEADER_EVERY
 from topicfold.log.identity import identity_in, recognise_identity
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.snapshot.commits import read_commit, sequences
 from topicfold.snapshot.trim_note import read_note

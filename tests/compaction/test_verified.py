@@ -19,6 +19,7 @@ from tests.compaction.trimming import (
     trimmed,
     trimming_of,
 )
+from tests.memory_log import MemoryLog, MemoryStore
 from tests.runtime.nodes import ORDERS, running
 from tests.snapshot.making import compacted_further, miscompacted
 from topicfold.compaction import verified
@@ -26,7 +27,6 @@ from topicfold.compaction.trim import Trimming
 from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import LogGap, SnapshotDamaged, TrimRefused
 from topicfold.log.identity import recognise_identity
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.settings import Settings

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.log.kafka import KafkaLog
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Log
 from topicfold.log.sqlite import SqliteLog
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from tests.builders import topic_put
+from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import LOG_TOPIC, KafkaNode, WilfulCluster, attached
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.reports import Report
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.policy.changes import change_namespace, change_topic, remove_value, set_value
 from topicfold.model.records import TopicRecord

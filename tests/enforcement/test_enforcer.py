@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests import memory_log
 from tests.enforcement.conftest import (
     HOUR,
     ORDERS,
@@ -16,13 +17,12 @@ from tests.enforcement.conftest import (
     Site,
     append_unreadable,
 )
+from tests.memory_log import MemoryLog
 from tests.runtime.kafka_nodes import LOG_TOPIC
 from tests.runtime.nodes import turns
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, NotReady, TopicNotFound
-from topicfold.log import memory
-from topicfold.log.memory import MemoryLog
 from topicfold.model.events import PAYLOAD_SCHEMA
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord
@@ -263,7 +263,7 @@ class SlowLog(MemoryLog):
 
 
 async def test_a_log_that_takes_long_to_fold_is_folded_to_its_end(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_BATCH", 1)
+    monkeypatch.setattr(memory_log, "_BATCH", 1)
     for number in range(10):
         await site.make(f"t{number}")
     engine = await Engine.start(SlowLog(site.node.log.store), EngineOptions(request_timeout_seconds=0.1))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.enforcement import run
 from topicfold.enforcement.run import enforce_for_ever, enforce_once
 from topicfold.errors import BadSetting, ClusterUnavailable, LogUnavailable
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.settings import Settings
 

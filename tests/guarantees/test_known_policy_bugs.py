@@ -15,10 +15,10 @@ import httpx2
 import pytest
 
 from tests.builders import TOPIC, topic_put
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import WilfulLog, turns
 from tests.server.rest import NATIVE, ORDERS, RestNode, problem_in, rest_node
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import AggregateKind
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.server.app import create_app

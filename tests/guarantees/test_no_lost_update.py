@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, running
-from topicfold.log.memory import MemoryStore
 from topicfold.model.records import TopicRecord
 
 

@@ -8,10 +8,10 @@ from itertools import permutations
 import pytest
 
 from tests.builders import TOPIC, an_id, empty_state, fold, namespace_delete, namespace_put, topic_delete, topic_put
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, running, turns
 from topicfold.errors import TopicNotFound
 from topicfold.log.codec import decode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import AggregateKind
 from topicfold.model.records import TopicRecord
 

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running
 from topicfold.errors import TopicfoldError
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 

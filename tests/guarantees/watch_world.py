@@ -14,10 +14,10 @@ import pytest
 from tests.guarantees.watch_clients import NAMESPACES, ROLES, WatchClient, any_query
 from tests.guarantees.watch_log import WatchedLog
 from tests.guarantees.watch_validators import violations
+from tests.memory_log import MemoryLog, MemoryStore
 from tests.runtime.nodes import Node, running
 from tests.snapshot.making import compacted_further
 from topicfold.errors import TopicfoldError
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.model.grants import grant, revoke
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.errors import LogUnavailable, TopicfoldError, WrongLog
 from topicfold.log.copying import BATCH, CopiedSpan, copy_log
 from topicfold.log.identity import header_value
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Failed, LogIdentity
 from topicfold.model.events import HASH_NAME
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.errors import LogUnavailable, WrongLog
 from topicfold.log.codec import encode_event
 from topicfold.log.identity import (
@@ -15,7 +16,6 @@ from topicfold.log.identity import (
     recognise_identity,
     restate_identity,
 )
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Failed, LogIdentity
 from topicfold.model.events import GENESIS, HASH_NAME, AggregateKind, Event, Kind
 

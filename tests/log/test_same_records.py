@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from tests.builders import an_id, namespace_put, topic_put
+from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.errors import LogGap, LogUnavailable
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry
 from topicfold.log.same_records import require_same_records
 

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, WilfulLog
 from topicfold.log.digest_record import Statement, digest_value, statements_in
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import Event, Kind
 from topicfold.model.names import split_topic
 from topicfold.model.records import TopicRecord

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS, Node, running
-from topicfold.log.memory import MemoryStore
 from topicfold.model.records import TopicRecord
 
 

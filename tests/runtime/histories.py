@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.builders import NAMESPACE, TOPIC, operation, topic_put
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node
 from topicfold.log.codec import encode_audit, encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Entry as LogEntry
 from topicfold.model.events import AggregateKind, Audit, AuditTrail
 from topicfold.runtime.history import Page, read_history

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from tests.memory_cluster import MemoryCluster
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, TopicRecord
 from topicfold.runtime.kafka_records import record_of

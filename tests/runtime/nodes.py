@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.errors import LogUnavailable
 from topicfold.log.codec import decode_event
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Failed, LogDenied, LogFull, SettingProblem
 from topicfold.model.events import Event
 from topicfold.model.names import parse_topic

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.memory_log import MemoryLog, MemoryStore
 from tests.runtime.agreeing import agreeing, foreign_record, look, make_orders, misfold, place, said
 from tests.runtime.nodes import Node, running
 from tests.runtime.watching.watchers import Watching
@@ -17,7 +18,6 @@ from topicfold.compaction.trim import Trimming
 from topicfold.errors import LogUnavailable, NotReady
 from topicfold.log.codec import decode_event, encode_event
 from topicfold.log.digest_record import statements_in
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry
 from topicfold.model.events import Kind
 from topicfold.model.names import parse_topic

@@ -10,12 +10,12 @@ import pytest
 
 from tests.builders import NAMESPACE, TOPIC
 from tests.compaction.folding import Tables
+from tests.memory_log import MemoryStore
 from tests.runtime.histories import append_written_at, at, back, history, trim
 from tests.runtime.nodes import ORDERS, Node, running
 from tests.snapshot.making import compacted, compacted_further
 from topicfold import errors
 from topicfold.compaction.publishing import publish
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.model.records import TopicRecord

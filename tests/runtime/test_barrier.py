@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running, turns
 from topicfold.errors import LogUnavailable, PositionTimeout
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import Kind
 
 

@@ -10,12 +10,12 @@ import pytest
 import structlog
 
 from tests.builders import topic_put
+from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import LOG_TOPIC, KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS
 from tests.turning import counted_turns
 from topicfold.errors import ClusterUnavailable, LogUnavailable, NamespaceNotFound, OutcomeUnknown
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.model.adoption import KafkaTopic
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord

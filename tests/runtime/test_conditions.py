@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import (
     Forbidden,
@@ -20,7 +21,6 @@ from topicfold.errors import (
     Wait,
     WrongKind,
 )
-from topicfold.log.memory import MemoryStore
 from topicfold.model.clusters import CLUSTERS, create_cluster, delete_cluster, set_peers
 from topicfold.model.desired import replace_members
 from topicfold.model.names import parse_topic

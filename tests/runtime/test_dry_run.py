@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, running, turns
 from topicfold.errors import AlreadyExists
-from topicfold.log.memory import MemoryStore
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.dry_run import would_change, would_create
 

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from tests.builders import NAMESPACE
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, WilfulLog, running
 from topicfold.errors import LogUnavailable, NotReady, UnsafeLog, WrongLog
 from topicfold.log.codec import decode_event, encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.log.port import SettingProblem
 from topicfold.model.events import AggregateKind, Event, Kind
 from topicfold.model.records import TopicRecord

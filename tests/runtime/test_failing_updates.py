@@ -8,9 +8,9 @@ from itertools import cycle
 import pytest
 from structlog.testing import capture_logs
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import InvalidRequest, LogUnavailable, OutcomeUnknown, Overloaded, PolicyUnmet, TooLarge
-from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Failed, LogDenied, LogFull, SettingProblem
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import Postponed

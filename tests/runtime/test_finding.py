@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running, turns
 from topicfold.errors import Overloaded
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import TopicName, parse_topic, topic_of_key
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.pattern import parse_pattern

@@ -10,9 +10,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.builders import empty_state
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import WilfulLog, turns
 from topicfold.errors import LogUnavailable, NotReady, TopicfoldError, UnsafeLog, Wait
-from topicfold.log.memory import MemoryStore
 from topicfold.log.port import LogDenied, SettingProblem
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.freshness import Freshness

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC, operation
+from tests.memory_log import MemoryStore
 from tests.runtime.histories import AT_THE_BEGINNING, append_unreadable, history, shown, target, trim
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold import errors
-from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Entry as LogEntry
 from topicfold.model.events import Audit
 from topicfold.model.policy.changes import change_topic, set_value

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.guarantees.watch_history import Stream
+from tests.memory_log import MemoryStore
 from tests.runtime.interrupting import Interruption, When, interrupted_everywhere, on_loop_of_its_own
 from tests.runtime.nodes import ORDERS, Node, WilfulLog, running
 from tests.runtime.watching.watchers import Admits, Counting, Watching
 from topicfold.errors import TopicfoldError
-from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Failed
 from topicfold.model.names import parse_topic
 from topicfold.model.namespaces import Namespaces

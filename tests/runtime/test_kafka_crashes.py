@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached, id_of
 from tests.runtime.nodes import ORDERS, running, turns
 from topicfold.errors import (
@@ -13,7 +14,6 @@ from topicfold.errors import (
     OutcomeUnknown,
     TopicNotFound,
 )
-from topicfold.log.memory import MemoryStore
 from topicfold.model.adoption import KafkaTopic
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime import kafka_writing

@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached
 from topicfold.errors import FixRequest, OutcomeUnknown, Reread, Wait
-from topicfold.log.memory import MemoryStore
 from topicfold.model.adoption import KafkaTopic
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord

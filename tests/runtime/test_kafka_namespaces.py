@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import running
 from topicfold.errors import (
@@ -15,7 +16,6 @@ from topicfold.errors import (
     OutcomeUnknown,
     PreconditionFailed,
 )
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked, Written

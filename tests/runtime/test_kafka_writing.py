@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import topic_put
+from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import LOG_TOPIC, KafkaNode, WilfulCluster, attached, id_of
 from tests.runtime.nodes import ORDERS
 from topicfold.errors import (
@@ -26,7 +27,6 @@ from topicfold.errors import (
     WrongKind,
 )
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import Verdict
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord

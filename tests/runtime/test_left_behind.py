@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.histories import labelled
 from tests.runtime.nodes import ORDERS, Node, held_up, running, turns
 from tests.snapshot.making import compacted_further
 from topicfold.errors import LogGap, LogUnavailable, NotReady, OutcomeUnknown
 from topicfold.log.identity import restate_identity
-from topicfold.log.memory import MemoryStore
 from topicfold.model.records import TopicRecord
 from topicfold.runtime import left_behind
 

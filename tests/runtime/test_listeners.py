@@ -12,11 +12,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.builders import NAMESPACE, TOPIC
+from tests.memory_log import MemoryStore
 from tests.runtime.histories import append_unreadable
 from tests.runtime.listening import GLOBAL, LOCAL, TTL, Told, telling, ttl
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import NotEmpty, NotReady, TopicNotFound
-from topicfold.log.memory import MemoryStore
 from topicfold.model.policy.changes import change_namespace, set_value
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.policy_news import Listener, News

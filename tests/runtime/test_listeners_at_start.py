@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NAMESPACE
+from tests.memory_log import MemoryStore
 from tests.runtime.listening import GLOBAL, LOCAL, TTL, Told, telling, ttl
 from tests.runtime.nodes import ORDERS, WilfulLog, running, turns
-from topicfold.log.memory import MemoryStore
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.policy_service import TopicPoliciesService

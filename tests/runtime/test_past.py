@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from tests.builders import empty_state, fold
 from tests.compaction.folding import Tables, placed
+from tests.memory_log import MemoryLog, MemoryStore
 from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
 from topicfold.errors import NotReady, Overloaded, Resync
 from topicfold.log.codec import encode_audit, encode_event
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry, LogIdentity
 from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, AuditTrail, partition_of
 from topicfold.rfc3339 import brief_time_text

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import an_id, topic_put
+from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.log.codec import encode_audit, encode_event
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.model.events import AuditTrail
 from topicfold.runtime.past_times import first_time_ms, position_at
 

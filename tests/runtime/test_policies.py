@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, running
 from topicfold.errors import NamespaceNotFound, TopicNotFound
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.policy.changes import QUOTAS, RETENTION, change_namespace, set_value
 from topicfold.model.policy.limits import Limits

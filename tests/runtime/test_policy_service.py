@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.builders import TOPIC
+from tests.memory_log import MemoryStore
 from tests.runtime.histories import append_unreadable
 from tests.runtime.nodes import ORDERS, Node, WilfulLog, running, turns
 from topicfold.errors import (
@@ -20,7 +21,6 @@ from topicfold.errors import (
     TopicNotFound,
     Undecodable,
 )
-from topicfold.log.memory import MemoryStore
 from topicfold.model.clusters import CLUSTERS, create_cluster
 from topicfold.model.names import parse_topic
 from topicfold.model.policy.limits import Limits

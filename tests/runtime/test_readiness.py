@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from tests.builders import NAMESPACE, empty_state
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import WilfulLog, held_up, running, turns
 from topicfold.errors import LogGap, LogUnavailable, NotReady, TopicfoldError
-from topicfold.log.memory import MemoryStore
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.readiness import Readiness
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from tests.builders import NAMESPACE
+from tests.memory_log import MemoryStore
 from tests.runtime.histories import append_unreadable
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import (
@@ -19,7 +20,6 @@ from topicfold.errors import (
     TenantNotFound,
     TopicNotFound,
 )
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.records import TopicRecord

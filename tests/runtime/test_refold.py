@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.memory_log import MemoryLog
 from tests.runtime.nodes import Node
 from tests.turning import counted_turns
 from topicfold.log.codec import decode_event
-from topicfold.log.memory import MemoryLog
 from topicfold.log.port import Entry
 from topicfold.runtime import slices
 from topicfold.runtime.refold import refold

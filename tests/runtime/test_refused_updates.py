@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.builders import TOPIC
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import (
     AlreadyExists,
@@ -15,7 +16,6 @@ from topicfold.errors import (
     PreconditionFailed,
     TopicNotFound,
 )
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import Event, Kind, Verdict
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord

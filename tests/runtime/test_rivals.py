@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from tests.builders import TOPIC, topic_put
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.runtime import update_queue
 
 

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC
+from tests.memory_log import MemoryStore
 from tests.runtime.histories import TTL, append_unreadable, back, etags, history
 from tests.runtime.nodes import ORDERS, Node, held_up, running, turns
 from topicfold import errors
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import Audit
 from topicfold.model.labels import LabelRules
 from topicfold.model.policy.changes import change_topic, set_value

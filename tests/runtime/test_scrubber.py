@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from structlog.testing import capture_logs
 
+from tests.memory_log import MemoryStore
 from tests.runtime.agreeing import agreeing, flip_payload, look, make_orders, misfold, place
 from tests.runtime.nodes import Node
 from topicfold.errors import StateDiverged
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.runtime import slices

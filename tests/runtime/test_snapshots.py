@@ -10,6 +10,7 @@ from threading import Semaphore
 import pytest
 
 from tests.compaction.folding import Tables
+from tests.memory_log import MemoryLog, MemoryStore
 from tests.runtime.histories import labelled
 from tests.runtime.nodes import ORDERS, WilfulLog, running, turns
 from tests.snapshot.making import compacted, refused_at
@@ -23,7 +24,6 @@ from topicfold.errors import (
     UnsafeLog,
     WrongSnapshot,
 )
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.model.records import TopicRecord

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running
-from topicfold.log.memory import MemoryStore
 from topicfold.model.namespaces import parse_namespaces
 from topicfold.model.records import NamespaceRecord, TenantRecord
 

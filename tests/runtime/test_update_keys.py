@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import (
     KeyReused,
     OutcomeUnknown,
 )
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import Verdict
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord

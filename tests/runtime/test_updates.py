@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.builders import TOPIC
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import (
     LogUnavailable,
@@ -17,7 +18,6 @@ from topicfold.errors import (
     TopicNotFound,
 )
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import GENESIS, AggregateKind, Audit, Event, Kind, Operation
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord

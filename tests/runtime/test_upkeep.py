@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 import structlog
 
+from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS
 from tests.turning import counted_turns
@@ -19,7 +20,6 @@ from topicfold.errors import (
     OperatorNeeded,
     TopicfoldError,
 )
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime import kafka_records, slices, topic_counts

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from tests.builders import NAMESPACE
+from tests.memory_log import MemoryStore
 from tests.runtime.histories import at, etags, history, target, trim
 from tests.runtime.nodes import ORDERS, Node, turns
 from topicfold import errors
-from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Entry
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.versions import find_version, version_at

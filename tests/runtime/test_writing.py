@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Collection
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC, tenant_put, topic_put
+from tests.memory_log import MemoryStore
 from tests.runtime.histories import append_unreadable
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold import errors
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.log.payload import MAX_PAYLOAD_BYTES
 from topicfold.log.port import Failed
 from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Verdict, is_refusal

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.rest import LABELS, ORDERS, RestNode, listening, rest_node
-from topicfold.log.memory import MemoryStore
 
 
 @pytest.fixture

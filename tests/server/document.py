@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.memory_log import MemoryStore
 from tests.server.rest import rest_node
-from topicfold.log.memory import MemoryStore
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
 

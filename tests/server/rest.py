@@ -12,10 +12,10 @@ import httpx2
 import orjson
 from uvicorn.server import ServerState
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running
 from tests.server.documented import undocumented
 from topicfold.clock import wall_clock_ms
-from topicfold.log.memory import MemoryStore
 from topicfold.model.policy.changes import change_namespace, set_value
 from topicfold.runtime.watching.window import SIZE
 from topicfold.server.app import Application, create_app

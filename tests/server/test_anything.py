@@ -8,8 +8,8 @@ from urllib.parse import quote_from_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.memory_log import MemoryStore
 from tests.server.rest import ORDERS, RestNode, problem_in, rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.model.policy.table import POLICIES
 
 segments = st.one_of(

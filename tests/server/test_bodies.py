@@ -10,9 +10,9 @@ import time
 import orjson
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, listening, problem_in, raw, rest_node
 from topicfold.errors import InvalidRequest, Overloaded
-from topicfold.log.memory import MemoryStore
 from topicfold.server.bodies import parse_json
 
 POST = f"POST {LABELS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

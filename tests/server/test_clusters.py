@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import turns
 from tests.server.rest import RestNode, rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.model.clusters import CLUSTERS, MAX_CLUSTERS
 
 EU = "/admin/v2/clusters/eu"

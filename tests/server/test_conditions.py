@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.log.codec import decode_audit
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 
 

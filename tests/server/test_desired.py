@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import turns
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import Verdict
 from topicfold.model.labels import MAX_LABELS, MAX_VIOLATIONS, LabelRules
 from topicfold.model.policy import whole

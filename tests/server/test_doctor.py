@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.agreeing import flip_payload, foreign_record, look
 from tests.server.rest import ORDERS, RestNode, problem_in, rest_node
 from tests.server.unreadable import DAMAGED, NEWER, with_topic
 from tests.snapshot.making import COMMIT, refused_at
 from topicfold.errors import LogUnavailable, OperatorNeeded
-from topicfold.log.memory import MemoryStore
 from topicfold.log.port import LogDenied, SettingProblem
 from topicfold.runtime import agreement
 from topicfold.snapshot.commits import MANIFESTS, DataFile, commit_path, put_commit

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.builders import TOPIC, namespace_put, topic_put
+from tests.memory_log import MemoryStore
 from tests.server.rest import NATIVE, ORDERS, RestNode, rest_node, say_of_namespace
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import AggregateKind
 from topicfold.model.policy.table import BY_NAME
 from topicfold.wire.resources import EffectiveTopic

@@ -13,11 +13,11 @@ from starlette.requests import Request
 
 from tests import plain_http
 from tests.builders import topic_put
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import turns
 from tests.server.finding import find_all, make, names_in, pages
 from tests.server.rest import RestNode, listening, rest_node
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.runtime import slices
 from topicfold.runtime.revision import decode_revision

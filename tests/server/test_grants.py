@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.rest import LABELS, ORDERS, RestNode, rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.model.grants import MAX_ROLE_LENGTH, MAX_ROLES
 from topicfold.model.permissions import ACTIONS
 from topicfold.runtime import slices

@@ -7,12 +7,12 @@ import asyncio
 import httpx2
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import WilfulLog, turns
 from tests.server.rest import LABELS, NATIVE, RestNode, problem_in
 from topicfold import __version__
 from topicfold.build import build_id
 from topicfold.errors import OperatorNeeded
-from topicfold.log.memory import MemoryStore
 from topicfold.log.payload import decode_indexed
 from topicfold.log.port import SettingProblem
 from topicfold.runtime import slices, topic_counts

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import turns
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.runtime import slices
 from topicfold.runtime.history import Entry
 from topicfold.server.in_flight import InFlight

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import LOG_TOPIC, WilfulCluster
 from tests.runtime.nodes import running
 from tests.server.rest import RestNode
-from topicfold.log.memory import MemoryStore
 from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
 from topicfold.server.app import create_app
 from topicfold.settings import Settings

@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from tests.memory_log import MemoryStore
 from tests.server.rest import NATIVE, RestNode, rest_node
 from tests.snapshot.making import COMMIT
-from topicfold.log.memory import MemoryStore
 from topicfold.log.port import SettingProblem
 from topicfold.snapshot.commits import put_commit
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.rest import RestNode, rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.model.policy.changes import change_namespace, set_value
 from topicfold.model.policy.description import EMPTY_ANSWER, Empty, NamespaceRoute, Policy, Source
 from topicfold.wire.namespace_document import policies_of_namespaces, unset_answer

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import TOPIC, topic_put
+from tests.memory_log import MemoryStore
 from tests.server.rest import LABELS, NATIVE, RestNode
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import AggregateKind
 from topicfold.wire.resources import TopicItem
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.rest import LABELS, RestNode, rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import handle_of_key
 from topicfold.wire.resources import OperationState
 

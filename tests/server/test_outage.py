@@ -7,9 +7,9 @@ import time
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.errors import LogUnavailable
-from topicfold.log.memory import MemoryStore
 
 BODY = {"labels": {"a": "b"}}
 

@@ -11,8 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from tests import plain_http
+from tests.memory_log import MemoryStore
 from tests.server.rest import RestNode, listening, raw, rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.settings import Settings
 
 OWNERS = {"public/default": "http://one:8080", "public/pay": "http://two:8080", "acme/*": "http://two:8080/"}

@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.policy_samples import (
     IN_BODY,
     OF_ALL_CLUSTERS,
@@ -19,7 +20,6 @@ from tests.server.policy_samples import (
     unset_answer,
 )
 from tests.server.rest import ORDERS, RestNode, problem_in, rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import DOMAINS, parse_topic
 from topicfold.model.policy.changes import change_namespace, set_value
 from topicfold.model.policy.description import Policy

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.builders import retention
+from tests.memory_log import MemoryStore
 from tests.server.rest import NATIVE, ORDERS, RestNode, rest_node, say_of_namespace
-from topicfold.log.memory import MemoryStore
 
 MIB = 1024 * 1024
 QUOTA = f"{ORDERS}/backlogQuota"

@@ -17,13 +17,13 @@ from starlette.responses import Response
 from uvicorn.protocols.http.flow_control import FlowControl
 
 from tests.builders import operation, topic_put
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import running, turns
 from tests.server import plugins
 from tests.server.plugins import DEFAULT, calls
 from tests.server.rest import RestNode, rest_node
 from topicfold.errors import BadSetting, Overloaded
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.log.payload import encode_record
 from topicfold.log.port import Entry
 from topicfold.model.names import parse_topic

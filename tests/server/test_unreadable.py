@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC, namespace_put
+from tests.memory_log import MemoryStore
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode
 from tests.server.unreadable import DAMAGED, NEWER, Unreadable, append, with_namespace, with_tenant, with_topic
-from topicfold.log.memory import MemoryStore
 from topicfold.model.clusters import CLUSTERS
 from topicfold.model.events import PAYLOAD_SCHEMA
 

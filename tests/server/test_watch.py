@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import turns
 from tests.server.rest import LABELS, ORDERS, RestNode, listening, rest_node
 from tests.server.watching import LINES, ask, opened
-from topicfold.log.memory import MemoryStore
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.revision import Revision, decode_revision
 from topicfold.server import watch

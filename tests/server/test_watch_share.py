@@ -9,9 +9,9 @@ from socket import SO_SNDBUF, SOL_SOCKET
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.rest import ORDERS, RestNode, listening, rest_node
 from tests.server.watching import SECONDS, Opened, opened
-from topicfold.log.memory import MemoryStore
 from topicfold.runtime.watching.pump import MAX_SENT_BYTES
 
 READERS, SILENT, CHANGES = 18, 2, 1_500

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.builders import NAMESPACE, TOPIC, namespace_put, tenant_put, topic_put
+from tests.memory_log import MemoryStore
 from tests.server.rest import RestNode
 from topicfold.log.codec import encode_event
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Event
 
 Unreadable = Mapping[str, Any]

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.compaction.folding import Placed, Tables, run_here
+from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.compaction.compactor import Compactor
 from topicfold.log.codec import decode_event, encode_event
 from topicfold.log.identity import recognise_identity
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Log
 from topicfold.snapshot.commits import (
     Commit,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.memory_log import MemoryLog, MemoryStore
 from tests.snapshot.making import compacted_further
 from topicfold.log.identity import establish_identity
-from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.snapshot.claims import CLAIMS, Claims
 from topicfold.snapshot.commits import MANIFESTS
 from topicfold.snapshot.durable_files import put_if_absent, write_durably

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running, turns
 from tests.runtime.watching.watchers import Watching, quiet
-from topicfold.log.memory import MemoryStore
 from topicfold.model.events import partition_of
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from tests.runtime.watching.watchers import Watching
-from topicfold.log.memory import MemoryStore
 from topicfold.model.grants import grant, revoke
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pyroaring import BitMap
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running, turns
 from tests.runtime.watching.watchers import Watching, many, quiet, tell
 from topicfold.errors import Forbidden, TopicfoldError
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen

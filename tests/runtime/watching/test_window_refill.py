@@ -12,11 +12,11 @@ import pytest
 
 from tests.compaction.folding import Tables
 from tests.compaction.logs import random_values
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, WilfulLog, running
 from tests.snapshot.making import compacted
 from tests.turning import counted_turns
 from topicfold.errors import LogUnavailable, NotReady
-from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Entry
 from topicfold.runtime import slices
 from topicfold.runtime.watching import window

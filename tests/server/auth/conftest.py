@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.auth.issuer import AUDIENCE, ISSUER, issuer
 from tests.server.rest import RestNode, rest_node
-from topicfold.log.memory import MemoryStore
 
 
 @pytest.fixture

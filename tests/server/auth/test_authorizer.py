@@ -11,12 +11,12 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.runtime.nodes import WilfulLog, turns
 from tests.server.auth.acme import ADMIN, FIND, done, grant, make_acme, seen
 from tests.server.auth.conftest import bearer
 from tests.server.rest import RestNode, rest_node
 from topicfold.errors import StateDiverged
-from topicfold.log.memory import MemoryStore
 from topicfold.model.permissions import Permission
 from topicfold.runtime import slices
 from topicfold.runtime.engine import Engine, EngineOptions

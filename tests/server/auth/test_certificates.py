@@ -12,10 +12,10 @@ import httpx2
 import pytest
 from cryptography import x509
 
+from tests.memory_log import MemoryStore
 from tests.server.auth.authority import DAY, LOOPBACK, Authority
 from tests.server.auth.issuer import issuer
 from tests.server.rest import listening, rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.server.auth.certificates import credential_of_certificate
 
 TENANTS = "/admin/v2/tenants"

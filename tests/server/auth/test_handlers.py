@@ -14,12 +14,12 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.auth.cells import Cell, answer_to, cells
 from tests.server.auth.conftest import bearer
 from tests.server.auth.roles import ROLES, Role, settle_in
 from tests.server.policy_samples import IN_BODY, SAMPLES, path_of
 from tests.server.rest import RestNode, rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.model.permissions import Access, Need, Permission, Right, Scope
 from topicfold.server.app import Application
 from topicfold.server.routes import TOPICS_DOMAIN

@@ -11,11 +11,11 @@ import httpx2
 import pytest
 from structlog.testing import capture_logs
 
+from tests.memory_log import MemoryStore
 from tests.server.auth.authority import LOOPBACK, Authority
 from tests.server.auth.issuer import Issuer, issuer, key_set, thumbprint_of
 from tests.server.rest import rest_node
 from topicfold.errors import KeysUnavailable, Unauthenticated
-from topicfold.log.memory import MemoryStore
 from topicfold.server.auth.key_sets import (
     MAX_AGE_SECONDS,
     MAX_SET_BYTES,

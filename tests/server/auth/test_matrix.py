@@ -14,11 +14,11 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tests.memory_log import MemoryStore
 from tests.server.auth.cells import answer_to, cells
 from tests.server.auth.conftest import bearer
 from tests.server.auth.roles import ROLES, Role, settle_in
 from tests.server.rest import rest_node
-from topicfold.log.memory import MemoryStore
 from topicfold.model.names import DOMAINS
 from topicfold.model.permissions import Access, Need
 from topicfold.server.app import Application

@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from pydantic import ValidationError
 
+from tests.memory_log import MemoryStore
 from tests.server.auth.authority import Authority
 from tests.server.rest import rest_node
 from topicfold.errors import BadSetting
-from topicfold.log.memory import MemoryStore
 from topicfold.server.auth.setup import authenticator_of, check_security, tls_of
 from topicfold.server.auth.static_tokens import read_static_tokens
 from topicfold.server.run import listen

@@ -13,10 +13,10 @@ from typing import Any
 import jwt
 import pytest
 
+from tests.memory_log import MemoryStore
 from tests.server.auth.issuer import issuer, key_set, thumbprint_of
 from tests.server.rest import RestNode, listening, problem_in, raw, rest_node
 from topicfold.errors import Unauthenticated
-from topicfold.log.memory import MemoryStore
 from topicfold.server.auth.key_sets import FixedKeys
 from topicfold.server.auth.keys import keys_in_set
 from topicfold.server.auth.tokens import TokenVerifier

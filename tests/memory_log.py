@@ -1,4 +1,4 @@
-"""A log in memory, for tests and experiments: several nodes of one process and one loop share a `MemoryStore`.
+"""A log in memory: several nodes of one process and one loop share a `MemoryStore`.
 
 What is appended is in the log at once, for every handle; it is delivered in a later turn of the loop. There are no
 threads and no clock, so the same calls in the same order give the same deliveries.
@@ -55,13 +55,7 @@ class MemoryStore:
 
 
 class MemoryLog:
-    """One node's handle on a `MemoryStore`; keeps the promises of `topicfold.log.port.Log`.
-
-    >>> store = MemoryStore(partitions=1)
-    >>> MemoryLog(store).append(0, b"first", print)
-    >>> store.entries[0]
-    [Entry(partition=0, offset=0, value=b'first')]
-    """
+    """One node's handle on a `MemoryStore`; keeps the promises of `topicfold.log.port.Log`."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
