@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -141,3 +142,37 @@ def start(server_url: str, tmp_path: Path) -> Iterator[Start]:
     yield begin
     for each in running:
         each.end()
+
+
+@pytest.fixture
+def exported(run: Run, client: Client, tmp_path: Path) -> Path:
+    """A file with the two topics of a namespace, of which one has everything and one just a label."""
+    client.create_topic(
+        "orders",
+        partitions=2,
+        kafka_name="shop-orders",
+        labels={"tier": "gold", "team": "pay"},
+        properties={"n": "010", "yes": "no"},
+        policies={
+            "local": {"retentionPolicies": {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}},
+            "global": {"messageTTLInSeconds": 60},
+        },
+    )
+    client.create_topic("old", labels={"team": "pay"})
+    file = tmp_path / "policies.yaml"
+    written = run("policies", "export", "public/default", "-f", str(file), "--no-progress")
+    assert (written.code, written.err) == (0, f"wrote 2 topics to {file}\n")
+    return file
+
+
+@pytest.fixture
+def changed(exported: Path) -> Path:
+    """The file with another tier and another retention."""
+    exported.write_text(exported.read_text().replace("gold", "iron").replace("InMB: 10", "InMB: 20"))
+    return exported
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is there to ask."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
