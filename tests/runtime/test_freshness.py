@@ -126,7 +126,7 @@ async def test_all_unsafe_settings_refuse_writes_and_say_the_repair(freshness: F
 async def test_a_log_that_may_be_read_only_takes_no_writes_until_it_may_be_written_and_says_what_allows_that(
     freshness: Freshness, log: WilfulLog
 ) -> None:
-    freshness.on_refused(LogDenied("not you", hint="kafka-acls"))
+    freshness.on_refused(0, LogDenied("not you", hint="kafka-acls"))
     log.problems = (WEAK, DENIED)
     await freshness.check_settings()
     refusal = freshness.refuses_writes(0)
@@ -137,6 +137,16 @@ async def test_a_log_that_may_be_read_only_takes_no_writes_until_it_may_be_writt
     log.problems = (WEAK,)
     await freshness.check_settings()
     assert freshness.refuses_writes(0) is None
+    assert freshness.refusal is None
+
+
+async def test_a_partition_that_took_a_change_since_has_refused_none_whatever_others_do(freshness: Freshness) -> None:
+    for partition, reason in enumerate(("it had no leader", "too few replicas")):
+        freshness.on_refused(partition, LogUnavailable(reason))
+    freshness.on_taken(1)
+    assert freshness.refusal is not None
+    assert freshness.refusal.reason == "it had no leader"
+    freshness.on_taken(0)
     assert freshness.refusal is None
 
 
@@ -193,7 +203,7 @@ async def test_what_is_to_be_looked_at_soon_is_looked_at_again_where_a_look_had_
     looking = asyncio.create_task(freshness.check_settings())
     await turns()
     log.problems = (DENIED,)
-    freshness.on_refused(LogDenied("not you", hint="kafka-acls"))
+    freshness.on_refused(0, LogDenied("not you", hint="kafka-acls"))
     answers.set()
     await looking
     await freshness.check_settings()
