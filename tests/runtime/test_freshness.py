@@ -21,6 +21,9 @@ from topicfold.state.fold import PartitionState
 UNSAFE = SettingProblem("retention.ms", "604800000", "-1", True, "kafka-configs --alter ...")
 COMPACTED = SettingProblem("cleanup.policy", "compact", "delete", True, "kafka-configs --alter --add-config ...")
 DENIED = SettingProblem("right to Write", "denied to this node", "allowed", False, "kafka-acls", denies_writes=True)
+FEW = SettingProblem(
+    "number of replicas in sync", "1 (partition 0)", "2", False, "start brokers", denies_writes=True, partitions=[0]
+)
 WEAK = SettingProblem("replication.factor", "1", "3", False, "add replicas")
 
 
@@ -147,6 +150,25 @@ async def test_a_partition_that_took_a_change_since_has_refused_none_whatever_ot
     assert freshness.refusal is not None
     assert freshness.refusal.reason == "it had no leader"
     freshness.on_taken(0)
+    assert freshness.refusal is None
+
+
+async def test_partitions_with_too_few_replicas_in_sync_take_no_changes_and_the_others_do(
+    freshness: Freshness, log: WilfulLog
+) -> None:
+    for partition in (0, 1):
+        freshness.on_refused(partition, LogUnavailable("timed out"))
+    log.problems = (FEW,)
+    await freshness.check_settings()
+    refusal = freshness.refuses_writes(0)
+    assert isinstance(refusal, LogUnavailable)
+    few = "the log's number of replicas in sync is 1 (partition 0); the change is not applied"
+    assert (refusal.reason, refusal.hint) == (few, "start brokers")
+    assert freshness.refuses_writes(1) is None
+    log.problems = ()
+    await freshness.check_settings()
+    assert freshness.refuses_writes(0) is None
+    freshness.on_taken(1)
     assert freshness.refusal is None
 
 

@@ -132,7 +132,7 @@ class Freshness:
             return None
         if unsafe := why_unsafe(self.problems):
             return LogUnavailable(unsafe.reason, hint=unsafe.repair)
-        denying = _denying(self.problems)
+        denying = _denying(self.problems, partition)
         if denying is None:
             return None
         why = f"the log's {denying.setting} is {denying.found}"
@@ -177,13 +177,15 @@ class Freshness:
                 "log_setting", setting=problem.setting, found=problem.found, wanted=problem.wanted,
                 refuses_writes=problem.refuses_writes, repair=problem.repair,
             )  # fmt: skip
-        if _denying(self.problems) and not _denying(problems):
-            self._refusals.clear()
+        for partition in list(self._refusals):
+            if _denying(self.problems, partition) and not _denying(problems, partition):
+                del self._refusals[partition]
         for setting in sorted({each.setting for each in self.problems} - {each.setting for each in problems}):
             _log.info("log_setting_right", setting=setting)
         self.problems = problems
 
 
-def _denying(problems: Iterable[SettingProblem]) -> SettingProblem | None:
-    """Return the first of `problems` for which the log takes nothing of ours, None where there is none."""
-    return next((each for each in problems if each.denies_writes), None)
+def _denying(problems: Iterable[SettingProblem], partition: int) -> SettingProblem | None:
+    """Return the first of `problems` for which `partition` takes nothing of ours, None where there is none."""
+    denying = (each for each in problems if each.denies_writes)
+    return next((each for each in denying if each.partitions is None or partition in each.partitions), None)
