@@ -26,6 +26,13 @@ def test_records_that_kafka_has_no_more_are_a_gap(code: int) -> None:
     assert isinstance(translated(KafkaError(code), DESCRIBE), LogGap)
 
 
+def test_of_records_that_brokers_lost_no_snapshot_is_promised_to_help() -> None:
+    error = translated(KafkaError(KafkaError._LOG_TRUNCATION), DESCRIBE)
+    assert error.reason.startswith("Kafka lost records that this node has folded, and continued without them: ")
+    assert "snapshot" not in error.hint
+    assert "before you restart it" in error.hint
+
+
 @pytest.mark.parametrize("code", GONE)
 def test_a_topic_that_kafka_does_not_know_is_not_this_log(code: int) -> None:
     assert isinstance(translated(KafkaError(code), DESCRIBE), WrongLog)

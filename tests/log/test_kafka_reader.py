@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +10,8 @@ import pytest
 from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartition
 
 from topicfold.errors import LogUnavailable
-from topicfold.log import kafka_reader
+from topicfold.log import kafka_ends, kafka_reader
+from topicfold.log.kafka_ends import KafkaEnds
 from topicfold.log.kafka_reader import KafkaReader
 from topicfold.log.kafka_settings import CONSUMER, client_settings
 from topicfold.log.port import Entry
@@ -27,8 +28,9 @@ class Consumer:
         self.settings: dict[str, Any] = {}
         self.trouble: KafkaError | None = None
 
-    def list_topics(self, topic: str, timeout: float) -> None:
+    def list_topics(self, topic: str, timeout: float) -> Any:
         self.leaders_asked += 1
+        return leading({0: 1, 1: 1})
 
     def poll(self, seconds: float) -> None:
         """Tell what is wrong with the connections, which Kafka's client does nowhere else."""
@@ -40,6 +42,12 @@ class Consumer:
         if len(self.waited) <= self.silent:
             raise KafkaException(KafkaError(self._code))
         return [TopicPartition(each.topic, each.partition, 7) for each in wanted]
+
+
+def leading(leaders: Mapping[int, int]) -> SimpleNamespace:
+    """Return what a cluster says of a topic whose partitions have these leaders."""
+    partitions = {partition: SimpleNamespace(leader=leader) for partition, leader in leaders.items()}
+    return SimpleNamespace(topics={"log": SimpleNamespace(error=None, partitions=partitions)})
 
 
 @pytest.fixture
@@ -262,6 +270,31 @@ def test_behind_a_question_that_nobody_answered_it_is_asked_who_leads_now(
     for _ in range(3):
         assert reader.end_offsets(range(2), 1.0) == {0: 7, 1: 7}
     assert consumer.leaders_asked == 1
+
+
+class Halved(Consumer):
+    """Broker 1, which leads partition 0, hangs: it is also the one that is asked who leads, but for the first time."""
+
+    def list_topics(self, topic: str, timeout: float) -> Any:
+        super().list_topics(topic, timeout)
+        if self.leaders_asked > 1:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return leading({0: 1, 1: 2})
+
+    def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        if any(each.partition == 0 for each in wanted):
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return super().offsets_for_times(wanted, timeout)
+
+
+def test_a_broker_that_hangs_hides_no_other_s_partitions_though_it_is_the_one_asked_who_leads(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in ((kafka_ends, "_SILENT_EVERY_SECONDS"), (kafka_reader, "_CONNECT_SECONDS")):
+        monkeypatch.setattr(module, name, 0.0)
+    ends = KafkaEnds(reader_of(Halved(silent=0)))
+    for _ in range(3):
+        assert ends.known() == {1: 7}
 
 
 def test_a_reader_keeps_no_lines_of_an_outage_to_tell_them_at_its_end(caplog: pytest.LogCaptureFixture) -> None:

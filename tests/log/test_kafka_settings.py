@@ -163,6 +163,7 @@ def test_partitions_that_take_nothing_for_want_of_replicas_in_sync_are_named() -
     [problem] = kafka_settings.too_few_in_sync(configuration, {2: 1, 1: 2, 0: 1}, 3)
     assert problem.repair.startswith("start the brokers that are down")
     assert (problem.found, problem.wanted, problem.refuses_writes) == ("1 (partition 0, 2)", "2 or more", False)
+    assert (problem.denies_writes, problem.partitions) == (True, [0, 2])
 
 
 async def test_an_existing_topic_keeps_its_number_of_partitions(

@@ -89,6 +89,17 @@ async def test_why_the_log_takes_nothing_is_said_with_the_unknown_outcome_and_on
     assert refusal.hint == "Allow Write."
 
 
+async def test_that_the_log_takes_nothing_is_said_no_longer_once_it_has_taken_a_change(orders: Node) -> None:
+    call_soon = asyncio.get_running_loop().call_soon
+    orders.log.fate = lambda partition, value, failed: call_soon(failed, LogUnavailable("no leader"))
+    with pytest.raises(OutcomeUnknown):
+        await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked(0.05))
+    assert orders.engine.freshness.refusal is not None
+    orders.log.fate = orders.log.take
+    await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked())
+    assert orders.engine.freshness.refusal is None
+
+
 async def test_an_error_under_a_key_is_the_answer_to_it_for_good(orders: Node) -> None:
     asked = {"key": "k", "method": "POST", "actor": "ann"}
 

@@ -21,6 +21,9 @@ from topicfold.state.fold import PartitionState
 UNSAFE = SettingProblem("retention.ms", "604800000", "-1", True, "kafka-configs --alter ...")
 COMPACTED = SettingProblem("cleanup.policy", "compact", "delete", True, "kafka-configs --alter --add-config ...")
 DENIED = SettingProblem("right to Write", "denied to this node", "allowed", False, "kafka-acls", denies_writes=True)
+FEW = SettingProblem(
+    "number of replicas in sync", "1 (partition 0)", "2", False, "start brokers", denies_writes=True, partitions=[0]
+)
 WEAK = SettingProblem("replication.factor", "1", "3", False, "add replicas")
 
 
@@ -126,7 +129,7 @@ async def test_all_unsafe_settings_refuse_writes_and_say_the_repair(freshness: F
 async def test_a_log_that_may_be_read_only_takes_no_writes_until_it_may_be_written_and_says_what_allows_that(
     freshness: Freshness, log: WilfulLog
 ) -> None:
-    freshness.on_refused(LogDenied("not you", hint="kafka-acls"))
+    freshness.on_refused(0, LogDenied("not you", hint="kafka-acls"))
     log.problems = (WEAK, DENIED)
     await freshness.check_settings()
     refusal = freshness.refuses_writes(0)
@@ -137,6 +140,35 @@ async def test_a_log_that_may_be_read_only_takes_no_writes_until_it_may_be_writt
     log.problems = (WEAK,)
     await freshness.check_settings()
     assert freshness.refuses_writes(0) is None
+    assert freshness.refusal is None
+
+
+async def test_a_partition_that_took_a_change_since_has_refused_none_whatever_others_do(freshness: Freshness) -> None:
+    for partition, reason in enumerate(("it had no leader", "too few replicas")):
+        freshness.on_refused(partition, LogUnavailable(reason))
+    freshness.on_taken(1)
+    assert freshness.refusal is not None
+    assert freshness.refusal.reason == "it had no leader"
+    freshness.on_taken(0)
+    assert freshness.refusal is None
+
+
+async def test_partitions_with_too_few_replicas_in_sync_take_no_changes_and_the_others_do(
+    freshness: Freshness, log: WilfulLog
+) -> None:
+    for partition in (0, 1):
+        freshness.on_refused(partition, LogUnavailable("timed out"))
+    log.problems = (FEW,)
+    await freshness.check_settings()
+    refusal = freshness.refuses_writes(0)
+    assert isinstance(refusal, LogUnavailable)
+    few = "the log's number of replicas in sync is 1 (partition 0); the change is not applied"
+    assert (refusal.reason, refusal.hint) == (few, "start brokers")
+    assert freshness.refuses_writes(1) is None
+    log.problems = ()
+    await freshness.check_settings()
+    assert freshness.refuses_writes(0) is None
+    freshness.on_taken(1)
     assert freshness.refusal is None
 
 
@@ -193,7 +225,7 @@ async def test_what_is_to_be_looked_at_soon_is_looked_at_again_where_a_look_had_
     looking = asyncio.create_task(freshness.check_settings())
     await turns()
     log.problems = (DENIED,)
-    freshness.on_refused(LogDenied("not you", hint="kafka-acls"))
+    freshness.on_refused(0, LogDenied("not you", hint="kafka-acls"))
     answers.set()
     await looking
     await freshness.check_settings()

@@ -69,7 +69,7 @@ async def test_a_node_that_is_accused_wrongly_names_the_accuser_and_whom_to_ask(
 
 
 async def test_what_the_log_says_to_changes_that_it_does_not_take_is_told(orders: RestNode) -> None:
-    orders.node.engine.freshness.on_refused(LogUnavailable("Kafka refuses: not you", hint="Allow Write."))
+    orders.node.engine.freshness.on_refused(PARTITION, LogUnavailable("Kafka refuses: not you", hint="Allow Write."))
     assert problems(await orders.get(DOCTOR)) == [
         "changes cannot be written to the log: Kafka refuses: not you -> Allow Write."
     ]

@@ -61,6 +61,11 @@ def translated(error: KafkaError, right: KafkaRight) -> TopicfoldError:
     `right` is what the request needed.
     """
     code, text = error.code(), error.str()
+    if code == KafkaError._LOG_TRUNCATION:
+        return LogGap(
+            f"Kafka lost records that this node has folded, and continued without them: {text}",
+            hint="Save what this node knows before you restart it: it then continues without them (docs/recovery.md).",
+        )
     if code in LOST:
         return LogGap(f"Kafka no longer has the records to continue with: {text}", hint="Start from a newer snapshot.")
     if code in _GONE:

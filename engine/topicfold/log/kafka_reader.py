@@ -56,6 +56,7 @@ class KafkaReader:
         )
         self.partitions = range(partitions)
         self._has_answer = False
+        self._led: Collection[Collection[int]] = ()
         self._leaders_may_have_moved = False
         """librdkafka 2.16 sends a request to the leader that it knows. If that broker died, it does not look for a new
         leader by itself, even when another broker has taken over."""
@@ -97,6 +98,8 @@ class KafkaReader:
         return self._told(partitions, OFFSET_END, seconds)
 
     def _told(self, partitions: Collection[int], place: int, seconds: float) -> dict[int, int]:
+        # Who leads has just been asked: asked again for each of the leaders, one that hangs could silence them all.
+        self._leaders_may_have_moved = False
         try:
             return self._asked_until(time.monotonic() + seconds, partitions, place)
         except KafkaException as exception:
@@ -113,21 +116,18 @@ class KafkaReader:
     def leaders(self, seconds: float) -> Iterable[Collection[int]]:
         """Return the partitions that each broker leads, according to the cluster; those without a leader are left out.
 
+        librdkafka asks any broker that it is connected to, even one that hangs. Then this is what was said last.
+
         Raises:
-            LogUnavailable: no broker said so within `seconds`.
+            LogUnavailable: no broker said so within `seconds`, nor ever before.
         """
         try:
-            found = self._consumer.list_topics(self._topic, seconds).topics[self._topic]
+            error = self._ask_who_leads(seconds)
         except KafkaException as exception:
-            raise self._unanswered(error_in(exception)) from None
-        if found.error is not None:
-            raise self._unanswered(found.error)
-        known = found.partitions
-        led: dict[int, list[int]] = {}
-        for partition in self.partitions:
-            if partition in known and known[partition].leader >= 0:
-                led.setdefault(known[partition].leader, []).append(partition)
-        return led.values()
+            error = None if self._led else error_in(exception)
+        if error is not None:
+            raise self._unanswered(error)
+        return self._led
 
     def page(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return up to `limit` records of `partition` from `offset`, or from its beginning if that is later.
@@ -195,6 +195,23 @@ class KafkaReader:
         self._consumer.poll(0)
         return unanswered(self._connections.cause_of(error), self._describing)
 
+    def _ask_who_leads(self, timeout: float) -> KafkaError | None:
+        """Have Kafka's client learn who leads the partitions, and note it; return what is wrong with the topic.
+
+        Raises:
+            KafkaException: there is no answer.
+        """
+        found = self._consumer.list_topics(self._topic, timeout).topics[self._topic]
+        error: KafkaError | None = found.error
+        if error is not None:
+            return error
+        led: dict[int, list[int]] = {}
+        for partition, known in sorted(found.partitions.items()):
+            if partition in self.partitions and known.leader >= 0:
+                led.setdefault(known.leader, []).append(partition)
+        self._led = led.values()
+        return None
+
     def _asked_until(self, deadline: float, partitions: Collection[int], place: int) -> dict[int, int]:
         """Return offsets of all `partitions`, asking again if that may help.
 
@@ -211,7 +228,7 @@ class KafkaReader:
         while True:
             try:
                 if self._leaders_may_have_moved:
-                    self._consumer.list_topics(self._topic, timeout)
+                    self._ask_who_leads(timeout)
                     timeout = max(0.0, deadline - time.monotonic())
                 offsets = self._asked(partitions, place, timeout)
             except KafkaException as exception:

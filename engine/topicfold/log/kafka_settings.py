@@ -159,7 +159,9 @@ def too_few_in_sync(
     if replicas < least:
         repair = f"give each partition {least} replicas, or lower min.insync.replicas: it has {replicas}"
     return [
-        SettingProblem("number of replicas in sync", found, f"{least} or more", refuses_writes=False, repair=repair)
+        SettingProblem(
+            "number of replicas in sync", found, f"{least} or more", False, repair, denies_writes=True, partitions=short
+        )
     ]
 
 

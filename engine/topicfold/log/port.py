@@ -7,7 +7,7 @@ All methods are called on one asyncio loop, and all callbacks are called on that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -49,6 +49,7 @@ class SettingProblem:
     - `repair`: what to do, a command or a sentence.
     - `refuses_writes`: the node must refuse writes, because continuing would lose events.
     - `denies_writes`: the log does not accept this node's events.
+    - `partitions`: those that it concerns, None for all.
     - `is_advice`: nothing is wrong here, but more would be better.
     """
 
@@ -59,6 +60,7 @@ class SettingProblem:
     repair: str
     is_advice: bool = False
     denies_writes: bool = False
+    partitions: Collection[int] | None = None
 
 
 Deliver = Callable[[Sequence[Entry]], None]

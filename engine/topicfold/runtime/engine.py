@@ -109,15 +109,7 @@ class Engine:
         self.readiness = Readiness(self.states, self.reader.faults)
         self.snapshot_age = SnapshotAge(options.snapshot, states, self.readiness.is_ready, options.clock_ms)
         self.barriers = Barriers(log, self.states, self.tracker, options.new_id, self.freshness.on_ends)
-        self.updates = Updates(
-            log,
-            self.states,
-            self.barriers,
-            options.new_id,
-            options.clock_ms,
-            self.freshness.refuses_writes,
-            self.freshness.on_refused,
-        )
+        self.updates = Updates(log, self.states, self.barriers, options.new_id, options.clock_ms, self.freshness)
         self.reader.listen(self.updates.publish)
         self.reader.listen(self.tables.publish)
         self.watches = Watches(states, self.tables, identity, ends, options.wildcard_separator, options.window_size)

@@ -10,6 +10,7 @@ import asyncio
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import structlog
 
@@ -22,7 +23,7 @@ _log = structlog.get_logger(__name__)
 SETTINGS_EVERY_SECONDS = 60.0
 PROBLEMS_EVERY_SECONDS = 5.0
 REFUSED_FOR_SECONDS = 30.0
-"""So long after an append that the log gave up on it is said why."""
+"""So long after an append that the log gave up on it is said why, unless the partition takes another before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,7 @@ class Freshness:
         self._confirmed = dict.fromkeys(states, -math.inf)
         self._awaited: dict[int, tuple[int, float]] = {}
         self._settings_checked = -math.inf
-        self._refusal: TopicfoldError | None = None
-        self._refused_at = -math.inf
+        self._refusals: dict[int, tuple[TopicfoldError, float]] = {}
 
     @property
     def is_reachable(self) -> bool:
@@ -70,8 +70,10 @@ class Freshness:
 
     @property
     def refusal(self) -> TopicfoldError | None:
-        """Why the log gave up on an append of late, None where it did not."""
-        return self._refusal if self._loop.time() - self._refused_at < REFUSED_FOR_SECONDS else None
+        """Why the log gave up on the last append that it did of late, None where each partition took one since."""
+        since = self._loop.time() - REFUSED_FOR_SECONDS
+        error, at = max(self._refusals.values(), key=itemgetter(1), default=(None, since))
+        return error if at > since else None
 
     def age_seconds(self, partition: int) -> float:
         """Return how old the state of `partition` may be; infinite where it never caught up, growing once stopped."""
@@ -130,13 +132,18 @@ class Freshness:
             return None
         if unsafe := why_unsafe(self.problems):
             return LogUnavailable(unsafe.reason, hint=unsafe.repair)
-        denying = _denying(self.problems)
+        denying = _denying(self.problems, partition)
         if denying is None:
             return None
         why = f"the log's {denying.setting} is {denying.found}"
         return LogUnavailable(f"{why}; the change is not applied", hint=denying.repair)
 
-    def on_refused(self, error: TopicfoldError) -> None:
+    def on_taken(self, partition: int) -> None:
+        """Note that an append to `partition` is in the log."""
+        if self._refusals:
+            self._refusals.pop(partition, None)
+
+    def on_refused(self, partition: int, error: TopicfoldError) -> None:
         """Note that the log gave up on an append, and have its settings looked at; those say that it is full."""
         self.look_soon()
         if isinstance(error, LogFull):
@@ -145,7 +152,7 @@ class Freshness:
         # What is done about it counts: of one right that is taken away Kafka speaks in two sentences by turns.
         if before is None or before.hint != error.hint:
             _log.warning("log_takes_nothing", reason=error.reason, hint=error.hint)
-        self._refusal, self._refused_at = error, self._loop.time()
+        self._refusals[partition] = error, self._loop.time()
 
     def look_soon(self) -> None:
         """Have the next `check_settings` look, however new the last look is."""
@@ -170,13 +177,15 @@ class Freshness:
                 "log_setting", setting=problem.setting, found=problem.found, wanted=problem.wanted,
                 refuses_writes=problem.refuses_writes, repair=problem.repair,
             )  # fmt: skip
-        if _denying(self.problems) and not _denying(problems):
-            self._refusal = None
+        for partition in list(self._refusals):
+            if _denying(self.problems, partition) and not _denying(problems, partition):
+                del self._refusals[partition]
         for setting in sorted({each.setting for each in self.problems} - {each.setting for each in problems}):
             _log.info("log_setting_right", setting=setting)
         self.problems = problems
 
 
-def _denying(problems: Iterable[SettingProblem]) -> SettingProblem | None:
-    """Return the first of `problems` for which the log takes nothing of ours, None where there is none."""
-    return next((each for each in problems if each.denies_writes), None)
+def _denying(problems: Iterable[SettingProblem], partition: int) -> SettingProblem | None:
+    """Return the first of `problems` for which `partition` takes nothing of ours, None where there is none."""
+    denying = (each for each in problems if each.denies_writes)
+    return next((each for each in denying if each.partitions is None or partition in each.partitions), None)

@@ -24,6 +24,7 @@ from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogDenied, LogFull
 from topicfold.model.events import GENESIS, AggregateKind, Event, Kind
 from topicfold.runtime.barrier import Barriers
+from topicfold.runtime.freshness import Freshness
 from topicfold.runtime.group_commit import GroupCommit, event_of, run_group
 from topicfold.runtime.own_events import OwnEvents
 from topicfold.runtime.pending import PendingUpdates, check_body, denied, expired, stopping, unknown
@@ -50,20 +51,15 @@ class Updates:
         barriers: Barriers,
         new_id: Callable[[], bytes],
         clock_ms: Callable[[], int],
-        refuses_writes: Callable[[int], Wait | None],
-        on_refused: Callable[[TopicfoldError], None],
+        freshness: Freshness,
     ) -> None:
-        """Take `refuses_writes`, which says why a partition takes no appends now, None where it does.
-
-        `on_refused` is told why when the log gave up on one.
-        """
+        """Take `freshness`, which says why a partition takes no appends now, and is told of what becomes of them."""
         self._log = log
         self._states = states
         self._barriers = barriers
         self._new_id = new_id
         self._clock_ms = clock_ms
-        self._refuses_writes = refuses_writes
-        self._on_refused = on_refused
+        self._freshness = freshness
         self._queues: dict[tuple[int, str], UpdateQueue] = {}
         self.pending = PendingUpdates()
         self._own = OwnEvents()
@@ -103,7 +99,7 @@ class Updates:
         event = change.event
         if event is None or change.outcome is Outcome.NO_OP:
             return
-        self._own_seen(event, change.outcome)
+        self._own_seen(partition, event, change.outcome)
         if change.outcome is Outcome.REJECTED:
             return
         for operation_id, settled in change.settled:
@@ -192,7 +188,7 @@ class Updates:
             self._forget(queue)
             return
         target = queue.target
-        refusal = self._refuses_writes(target.partition)
+        refusal = self._freshness.refuses_writes(target.partition)
         now = self._loop.time()
         if refusal is not None:
             self._refuse_all(queue, refusal)
@@ -245,7 +241,7 @@ class Updates:
 
     def _append_failed(self, queue: UpdateQueue, event_id: bytes, error: TopicfoldError) -> None:
         """Hear that the log gave up on an event. Only a full one is certain not to have it: that is told at once."""
-        self._on_refused(error)
+        self._freshness.on_refused(queue.target.partition, error)
         if not isinstance(error, LogFull):
             for update in queue.carried if queue.latest == event_id else ():
                 update.log_said = error.reason
@@ -363,9 +359,14 @@ class Updates:
         owner = self._states[partition].namespaces.get(namespace)
         return owner.incarnation if owner is not None and owner.is_live else GENESIS
 
-    def _own_seen(self, event: Event, outcome: Outcome) -> None:
-        """Note a rival's rejected event on an aggregate we write to; only they tell that somebody starves."""
-        if not self._own.came_back(event.event_id) and outcome is Outcome.REJECTED:
+    def _own_seen(self, partition: int, event: Event, outcome: Outcome) -> None:
+        """Note that the log took an event of ours, or a rival's rejected one on an aggregate that we write to.
+
+        Only those tell that somebody starves.
+        """
+        if self._own.came_back(event.event_id):
+            self._freshness.on_taken(partition)
+        elif outcome is Outcome.REJECTED:
             queue = self._queues.get((event.aggregate_kind, event.name))
             if queue is not None:
                 queue.saw_rivals = True
