@@ -17,6 +17,7 @@ from topicfold.errors import (
     ClusterRefused,
     ClusterUnavailable,
     FewerPartitions,
+    InvalidLabels,
     InvalidName,
     LogUnavailable,
     NotEmpty,
@@ -70,6 +71,16 @@ async def test_a_name_that_kafka_cannot_have_or_keeps_is_refused_before_anything
         await kafka_node.create(name)
     assert (events, kafka_node.cluster.partitions()) == ([], {})
     assert refused.value.hint
+
+
+@pytest.mark.parametrize("method", ["create_topic", "record_topic"])
+async def test_labels_that_break_the_rules_are_refused_before_kafka_is_asked(
+    kafka_node: KafkaNode, method: str
+) -> None:
+    kafka_node.cluster.is_reachable = False
+    with kafka_node.events() as events, pytest.raises(InvalidLabels):
+        await getattr(kafka_node.writing, method)(ORDERS, TopicRecord(labels={"a b": "x"}), kafka_node.asked())
+    assert events == []
 
 
 async def test_a_name_kafka_cannot_have_may_be_recorded_under_another_one(kafka_node: KafkaNode) -> None:
@@ -376,6 +387,15 @@ async def test_a_topic_whose_record_cannot_be_read_ends_and_kafka_is_left_alone(
     await kafka_node.create("orders")
     await make_unreadable(kafka_node)
     await kafka_node.writing.delete_topic(ORDERS, kafka_node.asked())
+    assert kafka_node.cluster.partitions() == {"orders": 1}
+
+
+@pytest.mark.parametrize("method", ["create_topic", "record_topic"])
+async def test_a_topic_whose_record_cannot_be_read_may_be_made_anew(kafka_node: KafkaNode, method: str) -> None:
+    await kafka_node.create("orders")
+    await make_unreadable(kafka_node)
+    await getattr(kafka_node.writing, method)(ORDERS, TopicRecord(labels={"team": "pay"}), kafka_node.asked())
+    assert kafka_node.record("orders") == TopicRecord(labels={"team": "pay"})
     assert kafka_node.cluster.partitions() == {"orders": 1}
 
 

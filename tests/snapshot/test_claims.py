@@ -167,6 +167,14 @@ def test_a_claim_that_others_have_cleared_away_is_given_up_like_any_other(tmp_pa
     assert len(os.listdir("/dev/fd")) == open_before
 
 
+def test_of_two_jobs_that_clear_away_the_same_claims_neither_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / CLAIMS / "000000000001-genesis.json"
+    monkeypatch.setattr(Path, "glob", lambda *_: iter([gone]))
+    assert Claims(tmp_path).take(2, "c" * 64, (5,))
+
+
 def test_the_next_claim_clears_away_settled_ones(tmp_path: Path) -> None:
     claims = Claims(tmp_path)
     claims.take(1, "genesis", (0,))
