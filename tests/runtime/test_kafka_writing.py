@@ -203,7 +203,7 @@ async def test_nothing_is_written_while_kafka_cannot_be_asked(kafka_node: KafkaN
         ):
             with pytest.raises(ClusterUnavailable, match="the change is not applied") as refused:
                 await change
-            assert refused.value.hint.startswith("Try again in a few seconds.")
+            assert refused.value.hint.startswith("Try again in a few seconds. GET /readyz")
     assert events == []
 
 
@@ -260,6 +260,18 @@ async def test_the_answers_version_is_the_one_that_the_next_change_must_name(kaf
     grown = await kafka_node.writing.grow_partitions(ORDERS, 3, kafka_node.asked(if_match=written.etag))
     await kafka_node.writing.delete_topic(ORDERS, kafka_node.asked(if_match=grown.etag))
     assert kafka_node.cluster.partitions() == {}
+
+
+async def test_whoever_has_come_to_the_answers_position_has_seen_that_kafka_followed(
+    kafka_node: KafkaNode, store: MemoryStore
+) -> None:
+    for change in (
+        kafka_node.writing.create_topic(ORDERS, TopicRecord(2), kafka_node.asked()),
+        kafka_node.writing.grow_partitions(ORDERS, 3, kafka_node.asked()),
+        kafka_node.writing.delete_topic(ORDERS, kafka_node.asked()),
+    ):
+        written = await change
+        assert written.revision.positions == {0: len(store.entries[0])}
 
 
 async def test_a_repeated_request_has_the_version_of_the_first_answer_and_it_is_the_current_one(
