@@ -103,6 +103,7 @@ async def test_no_more_of_its_own_waits_for_the_loop_than_eight_megabytes_and_th
     waiting: list[Callable[[], None]] = []
     delivery = SqliteDelivery(lambda call, *arguments: waiting.append(lambda: call(*arguments)))
     delivery.begin(Follow({0: 0}, told.extend, lambda error, partition: never(error)))
+    delivery.fetch(file)
     entries = [entry for _ in range(20) for entry in file.append([(0, bytes(1024 * 1024))])]
     for entry in entries:
         delivery.deliver_own([entry])
