@@ -11,16 +11,18 @@ from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached,
 from tests.runtime.nodes import ORDERS, running, turns
 from topicfold.errors import (
     ClusterRefused,
+    ClusterUnavailable,
     OutcomeUnknown,
     Overloaded,
     TopicNotFound,
 )
 from topicfold.log.memory import MemoryStore
 from topicfold.model.adoption import KafkaTopic
-from topicfold.model.names import parse_topic
+from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime import kafka_writing
 from topicfold.runtime.asking import Written
+from topicfold.runtime.kafka_repair import KafkaRepair
 from topicfold.runtime.writing import Writing
 
 
@@ -345,3 +347,46 @@ async def test_a_topic_ended_while_its_kafka_topic_is_made_leaves_none_behind(st
         cluster.create = end_meanwhile
         await here.create("orders")
         assert (here.record("orders"), cluster.partitions()) == (None, {})
+
+
+async def test_while_kafka_does_not_answer_it_is_not_asked_for_every_topic_that_waits(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repair, asked = KafkaRepair(kafka_node.engine, kafka_node.writing), list[str]()
+    for name in ("a", "b"):
+        kafka_node.cluster.goes_away_at = {"create"}
+        with pytest.raises(OutcomeUnknown):
+            await kafka_node.create(name)
+        kafka_node.cluster.heal()
+    await repair.run()
+
+    async def silent(name: str) -> None:
+        asked.append(name)
+        raise ClusterUnavailable("away")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(kafka_node.cluster, "topic", silent)
+        with pytest.raises(ClusterUnavailable, match="away"):
+            await repair.run()
+    assert len(asked) == 1
+    await repair.run()
+    assert kafka_node.cluster.partitions() == {"a": 1, "b": 1}
+
+
+async def test_a_step_of_which_nobody_knows_whether_it_was_noted_is_told_of_and_keeps_none_back(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repair = KafkaRepair(kafka_node.engine, kafka_node.writing)
+    kafka_node.cluster.crashes_before = {"create"}
+    for name in ("a", "b"):
+        with pytest.raises(Crash):
+            await kafka_node.create(name)
+    kafka_node.cluster.heal()
+
+    async def lose_the_answer(name: TopicName, step: Step) -> None:
+        raise OutcomeUnknown("the log did not answer", operation="0-00")
+
+    monkeypatch.setattr(kafka_node.writing, "finish", lose_the_answer)
+    for _ in range(2):
+        await repair.run()
+    assert sorted(repair.held_up) == ["persistent://public/default/a", "persistent://public/default/b"]
