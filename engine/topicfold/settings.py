@@ -162,7 +162,7 @@ class Settings(BaseSettings):
         env_prefix="TOPICFOLD_", env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
     )
 
-    log_file: Path = Field(default=Path("topicfold.db"), description="File of the embedded log.")
+    log_file: Path = Field(default=Path("topicfold.db"), description="File of the embedded log, on a local disk.")
     kafka_bootstrap: Annotated[str | None, AfterValidator(_brokers)] = Field(
         default=None, description="Keep the log in this Kafka cluster instead of a file."
     )

@@ -67,6 +67,17 @@ async def test_what_is_told_after_it_was_read_is_known() -> None:
     assert await world.told(*entries(0, 0)) == entries(0, 0)
 
 
+async def test_nothing_is_delivered_where_there_is_nothing_new() -> None:
+    batches: list[Sequence[Entry]] = []
+    arrivals = KafkaArrivals({0: 0}, batches.append)
+    arrivals.read(entries(0, 0), lambda: None)
+    arrivals.told(entries(0, 0))
+    await asyncio.sleep(0)
+    arrivals.told(entries(0, 0))
+    await asyncio.sleep(0)
+    assert batches == [entries(0, 0)]
+
+
 async def test_another_record_than_was_told_ends_its_partition_and_no_other() -> None:
     world = World()
     await world.told(*entries(0, *range(8)))

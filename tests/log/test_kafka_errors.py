@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from confluent_kafka import KafkaError
 
@@ -35,7 +37,9 @@ def test_of_records_that_brokers_lost_no_snapshot_is_promised_to_help() -> None:
 
 @pytest.mark.parametrize("code", GONE)
 def test_a_topic_that_kafka_does_not_know_is_not_this_log(code: int) -> None:
-    assert isinstance(translated(KafkaError(code), DESCRIBE), WrongLog)
+    error = translated(KafkaError(code), DESCRIBE)
+    assert isinstance(error, WrongLog)
+    assert "save what this node knows before it stops" in error.hint
 
 
 @pytest.mark.parametrize("code", PASSING)
@@ -56,7 +60,8 @@ def test_who_may_not_write_is_told_of_what_older_brokers_want_for_it_where_that_
         translated(KafkaError(code), WRITE)
         for code in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
     )
-    assert "IdempotentWrite" not in newer.hint
+    others = translated(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED), DESCRIBE)
+    assert "IdempotentWrite" not in newer.hint + others.hint
     assert older.hint == f"{newer.hint}; before Kafka 2.8 also --operation IdempotentWrite --cluster"
 
 
@@ -66,8 +71,9 @@ def test_who_is_not_let_in_is_told_of_no_right() -> None:
     assert "security settings" in error.hint
 
 
-def test_an_event_that_kafka_does_not_take_is_too_large() -> None:
-    assert isinstance(translated(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), DESCRIBE), TooLarge)
+@pytest.mark.parametrize("code", [KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE])
+def test_an_event_that_kafka_does_not_take_is_too_large(code: int) -> None:
+    assert isinstance(translated(KafkaError(code), DESCRIBE), TooLarge)
 
 
 @pytest.mark.parametrize("code", [*GAPS, *GONE, *PASSING])
@@ -75,3 +81,19 @@ def test_a_question_that_was_not_answered_ends_nothing(code: int) -> None:
     error = unanswered(KafkaError(code), DESCRIBE)
     assert isinstance(error, LogUnavailable)
     assert not isinstance(error, OperatorNeeded)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (KafkaError._UNKNOWN_PARTITION, r"^the log cannot be reached: no broker answers$"),
+        (KafkaError._TRANSPORT, r"^the log cannot be reached: no broker answers: .*transport failure"),
+        (KafkaError._AUTHENTICATION, r"^Kafka denies access: "),
+        (KafkaError._LOG_TRUNCATION, r"^Kafka no longer has the records to continue with: "),
+        (KafkaError.NOT_LEADER_FOR_PARTITION, r"^Kafka: .*leader"),
+    ],
+)
+def test_a_question_that_was_not_answered_says_what_is_known_of_why_and_nothing_of_the_topic(
+    code: int, reason: str
+) -> None:
+    assert re.search(reason, unanswered(KafkaError(code), DESCRIBE).reason)

@@ -284,6 +284,14 @@ async def test_a_path_that_cannot_hold_a_file_is_a_bad_setting(tmp_path: Path, n
         await SqliteLog.open(tmp_path / name)
 
 
+async def test_a_name_that_is_no_utf_8_is_a_bad_setting_and_nothing_is_made(tmp_path: Path) -> None:
+    directory = tmp_path / os.fsdecode(b"caf\xe9")
+    directory.mkdir()
+    with pytest.raises(BadSetting, match=r"caf.* is not UTF-8$"):
+        await SqliteLog.open(directory / "log.db")
+    assert not [*directory.iterdir()]
+
+
 @pytest.mark.parametrize("version", ["3.7.0", "3.40.1", "3.51.2"])
 def test_a_sqlite_that_can_damage_the_file_is_refused(version: str) -> None:
     with pytest.raises(BadSetting, match=r"3\.51\.3"):

@@ -79,6 +79,43 @@ async def test_what_is_committed_while_it_looks_is_looked_for_again(tmp_path: Pa
     theirs.close()
 
 
+async def test_what_was_committed_behind_a_stranger_s_record_waits_until_that_is_read(tmp_path: Path) -> None:
+    ours, theirs = (SqliteFile(tmp_path / "log.db", 1) for _ in range(2))
+    told: list[Entry] = []
+    delivery = SqliteDelivery(post)
+    delivery.begin(Follow({0: 0}, told.extend, lambda error, partition: never(error)))
+    expected = theirs.append([(0, b"theirs")])
+    own = ours.append([(0, b"ours")])
+    delivery.deliver_own(own)
+    await asyncio.sleep(0)
+    assert told == []
+    delivery.fetch(ours)
+    await asyncio.sleep(0)
+    assert told == [*expected, *own]
+    ours.close()
+    theirs.close()
+
+
+async def test_no_more_of_its_own_waits_for_the_loop_than_eight_megabytes_and_the_rest_is_read_later(
+    tmp_path: Path,
+) -> None:
+    file, told = SqliteFile(tmp_path / "log.db", 1), list[Entry]()
+    waiting: list[Callable[[], None]] = []
+    delivery = SqliteDelivery(lambda call, *arguments: waiting.append(lambda: call(*arguments)))
+    delivery.begin(Follow({0: 0}, told.extend, lambda error, partition: never(error)))
+    delivery.fetch(file)
+    entries = [entry for _ in range(20) for entry in file.append([(0, bytes(1024 * 1024))])]
+    for entry in entries:
+        delivery.deliver_own([entry])
+    assert len(waiting) == 8
+    while waiting:
+        waiting.pop(0)()
+        await asyncio.sleep(0)
+        delivery.fetch(file)
+    assert told == entries
+    file.close()
+
+
 async def test_a_file_that_cannot_be_read_is_looked_at_no_more_often_than_one_without_news(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

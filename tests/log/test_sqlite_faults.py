@@ -232,6 +232,22 @@ async def test_a_question_that_breaks_the_thread_fails_no_append_that_it_took_to
     assert not failures
 
 
+async def test_a_thread_that_breaks_by_the_last_that_it_was_given_ends_all_the_same(
+    log: SqliteLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_held, go_on, failures = threading.Event(), threading.Event(), list[TopicfoldError]()
+    held = asyncio.create_task(log._worker.ask(lambda file: is_held.set() or go_on.wait(30)))
+    await asyncio.to_thread(is_held.wait)
+    monkeypatch.setattr(SqliteFile, "append", out_of_memory)
+    log.append(0, b"x", failures.append)
+    closing = asyncio.create_task(log.close())
+    await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.wait_for(closing, PATIENCE_SECONDS)
+    assert await held
+    assert len(failures) == 1
+
+
 async def test_a_log_that_is_closed_delivers_nothing_that_was_on_its_way(log: SqliteLog) -> None:
     following = Following(log)
     log.append(0, b"x", never)

@@ -131,6 +131,15 @@ async def test_who_waits_begins_anew_when_another_speaks_even_of_what_has_passed
         assert one.engine.agreement.logged == 1
 
 
+async def test_nobody_speaks_while_the_log_takes_no_changes(store: MemoryStore) -> None:
+    async with agreeing(store, "one") as one:
+        await make_orders(one)
+        one.engine.freshness.on_unavailable(LogUnavailable("away"))
+        for _ in range(3):
+            await one.engine.agreement.look()
+        assert one.engine.agreement.logged == 0
+
+
 async def test_nobody_speaks_who_was_forestalled_while_hashing(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

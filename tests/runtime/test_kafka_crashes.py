@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 
 import pytest
 
@@ -11,13 +12,18 @@ from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached,
 from tests.runtime.nodes import ORDERS, running, turns
 from topicfold.errors import (
     ClusterRefused,
+    ClusterUnavailable,
     OutcomeUnknown,
+    Overloaded,
     TopicNotFound,
 )
 from topicfold.model.adoption import KafkaTopic
+from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime import kafka_writing
 from topicfold.runtime.asking import Written
+from topicfold.runtime.kafka_repair import KafkaRepair
+from topicfold.runtime.writing import Writing
 
 
 async def test_an_outage_after_the_log_decided_is_an_unknown_outcome_and_the_same_key_settles_it(
@@ -68,6 +74,79 @@ async def test_a_crash_while_a_topic_is_made_leaves_a_note_that_another_node_fin
         await other.writing.finish(ORDERS, Step.MAKE)
         assert other.record("orders") == TopicRecord(3)
     assert cluster.partitions() == {"orders": 3}
+
+
+@pytest.mark.parametrize("is_anothers", [False, True])
+async def test_a_kafka_topic_whose_record_ended_while_it_was_made_goes_unless_another_record_stands_for_it(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch, is_anothers: bool
+) -> None:
+    create, knows_no_kafka = kafka_node.cluster.create, Writing(kafka_node.engine)
+
+    async def create_slowly(name: str, partitions: int) -> None:
+        await create(name, partitions)
+        await knows_no_kafka.delete_topic(ORDERS, kafka_node.asked())
+        if is_anothers:
+            twin = TopicRecord(kafka_name="orders")
+            await knows_no_kafka.record_topic(parse_topic("twin"), twin, kafka_node.asked())
+
+    monkeypatch.setattr(kafka_node.cluster, "create", create_slowly)
+    await kafka_node.create("orders")
+    assert kafka_node.cluster.partitions() == ({"orders": 1} if is_anothers else {})
+
+
+async def test_a_kafka_topic_that_was_there_outlives_a_record_that_ended_while_it_was_taken(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, knows_no_kafka = kafka_node.cluster.topic, Writing(kafka_node.engine)
+    await kafka_node.cluster.create("orders", 1)
+
+    async def look_slowly(name: str) -> KafkaTopic | None:
+        if kafka_node.record("orders"):
+            await knows_no_kafka.delete_topic(ORDERS, kafka_node.asked())
+        return await topic(name)
+
+    monkeypatch.setattr(kafka_node.cluster, "topic", look_slowly)
+    await kafka_node.create("orders")
+    assert (kafka_node.record("orders"), kafka_node.cluster.partitions()) == (None, {"orders": 1})
+
+
+async def test_a_kafka_topic_that_another_record_stands_for_by_now_is_not_made_again(kafka_node: KafkaNode) -> None:
+    kafka_node.cluster.crashes_before = {"create"}
+    with pytest.raises(Crash):
+        await kafka_node.create("orders")
+    kafka_node.cluster.heal()
+    twin = TopicRecord(kafka_name="orders")
+    await Writing(kafka_node.engine).record_topic(parse_topic("twin"), twin, kafka_node.asked())
+    await kafka_node.writing.finish(ORDERS, Step.MAKE)
+    assert (kafka_node.pending("orders"), kafka_node.cluster.partitions()) == (None, {})
+
+
+async def test_a_topic_that_waits_for_its_end_is_not_made_by_who_would_finish_making_it(kafka_node: KafkaNode) -> None:
+    await kafka_node.create("orders")
+    kafka_node.cluster.crashes_after = {"delete"}
+    with pytest.raises(Crash):
+        await kafka_node.writing.delete_topic(ORDERS, kafka_node.asked())
+    kafka_node.cluster.heal()
+    ending = kafka_node.pending("orders")
+    assert await kafka_node.writing.finish(ORDERS, Step.MAKE) is None
+    assert (kafka_node.pending("orders"), kafka_node.cluster.partitions()) == (ending, {})
+
+
+async def test_who_cannot_delete_a_topic_that_others_keep_making_anew_is_told_so(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, knows_no_kafka, names = kafka_node.cluster.topic, Writing(kafka_node.engine), count()
+    await kafka_node.create("orders")
+
+    async def look_while_it_is_made_anew(name: str) -> KafkaTopic | None:
+        await knows_no_kafka.delete_topic(ORDERS, kafka_node.asked())
+        another = TopicRecord(kafka_name=f"orders-{next(names)}")
+        await knows_no_kafka.record_topic(ORDERS, another, kafka_node.asked())
+        return await topic(name)
+
+    monkeypatch.setattr(kafka_node.cluster, "topic", look_while_it_is_made_anew)
+    with pytest.raises(Overloaded, match="keeps being created and deleted by others"):
+        await kafka_node.writing.delete_topic(ORDERS, kafka_node.asked())
 
 
 async def test_a_topic_that_others_are_making_anew_is_not_ended_for_the_one_before_it(
@@ -268,3 +347,46 @@ async def test_a_topic_ended_while_its_kafka_topic_is_made_leaves_none_behind(st
         cluster.create = end_meanwhile
         await here.create("orders")
         assert (here.record("orders"), cluster.partitions()) == (None, {})
+
+
+async def test_while_kafka_does_not_answer_it_is_not_asked_for_every_topic_that_waits(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repair, asked = KafkaRepair(kafka_node.engine, kafka_node.writing), list[str]()
+    for name in ("a", "b"):
+        kafka_node.cluster.goes_away_at = {"create"}
+        with pytest.raises(OutcomeUnknown):
+            await kafka_node.create(name)
+        kafka_node.cluster.heal()
+    await repair.run()
+
+    async def silent(name: str) -> None:
+        asked.append(name)
+        raise ClusterUnavailable("away")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(kafka_node.cluster, "topic", silent)
+        with pytest.raises(ClusterUnavailable, match="away"):
+            await repair.run()
+    assert len(asked) == 1
+    await repair.run()
+    assert kafka_node.cluster.partitions() == {"a": 1, "b": 1}
+
+
+async def test_a_step_of_which_nobody_knows_whether_it_was_noted_is_told_of_and_keeps_none_back(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repair = KafkaRepair(kafka_node.engine, kafka_node.writing)
+    kafka_node.cluster.crashes_before = {"create"}
+    for name in ("a", "b"):
+        with pytest.raises(Crash):
+            await kafka_node.create(name)
+    kafka_node.cluster.heal()
+
+    async def lose_the_answer(name: TopicName, step: Step) -> None:
+        raise OutcomeUnknown("the log did not answer", operation="0-00")
+
+    monkeypatch.setattr(kafka_node.writing, "finish", lose_the_answer)
+    for _ in range(2):
+        await repair.run()
+    assert sorted(repair.held_up) == ["persistent://public/default/a", "persistent://public/default/b"]

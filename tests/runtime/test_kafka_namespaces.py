@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import KafkaNode, WilfulCluster, attached
-from tests.runtime.nodes import running
+from tests.runtime.nodes import running, turns
 from topicfold.errors import (
     ClusterUnavailable,
     NamespaceNotFound,
@@ -16,6 +17,8 @@ from topicfold.errors import (
     OutcomeUnknown,
     PreconditionFailed,
 )
+from topicfold.model.adoption import KafkaTopic
+from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked, Written
@@ -33,9 +36,36 @@ async def test_a_namespace_that_is_forced_to_end_takes_its_kafka_topics_along(ka
 
 async def test_a_namespace_that_ends_without_force_must_be_empty(kafka_node: KafkaNode) -> None:
     await kafka_node.create("orders")
-    with pytest.raises(NotEmpty):
+    with pytest.raises(NotEmpty) as refused:
         await kafka_node.writing.delete_namespace("public/default", kafka_node.asked())
+    assert "deleted" not in refused.value.reason
     assert kafka_node.cluster.partitions() == {"orders": 1}
+
+
+async def test_a_namespace_of_the_version_that_was_asked_for_ends_with_its_topics(kafka_node: KafkaNode) -> None:
+    await kafka_node.create("orders")
+    owner = kafka_node.engine.states[0].current(AggregateKind.NAMESPACE, "public/default")
+    asked = kafka_node.asked(if_match=str(owner.etag))
+    await kafka_node.writing.delete_namespace("public/default", asked, force=True)
+    assert kafka_node.cluster.partitions() == {}
+
+
+async def test_a_namespace_that_is_not_there_cannot_be_forced_to_end(kafka_node: KafkaNode) -> None:
+    with pytest.raises(NamespaceNotFound):
+        await kafka_node.writing.delete_namespace("public/none", kafka_node.asked(), force=True)
+
+
+async def test_a_namespace_ends_with_the_topics_that_another_node_has_just_made(store: MemoryStore) -> None:
+    cluster = WilfulCluster()
+    async with attached(store, cluster) as here, attached(store, cluster, first_id=1 << 40) as there:
+        there.log.pause()
+        await here.writing.create_namespace("public/new", NamespaceRecord(), here.asked())
+        await here.create("public/new/orders")
+        ending = asyncio.create_task(there.writing.delete_namespace("public/new", there.asked(), force=True))
+        await turns(50)
+        there.log.resume()
+        await ending
+        assert cluster.partitions() == {}
 
 
 @pytest.mark.parametrize("condition", [{"if_match": "old.1"}, {"if_none_match": True}])
@@ -66,6 +96,30 @@ async def test_a_namespace_that_ends_half_way_says_how_far_it_came_and_goes_on(k
     await kafka_node.writing.delete_namespace("public/default", asked, force=True)
     await kafka_node.writing.delete_namespace("public/default", asked._replace(deadline=asked.deadline + 5), force=True)
     assert kafka_node.cluster.partitions() == {}
+
+
+@pytest.mark.parametrize("is_deleted", [True, False])
+async def test_a_namespace_is_not_said_to_be_as_it_was_where_a_topic_of_it_is_ended_or_may_be(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
+) -> None:
+    for name in ("a", "b"):
+        await kafka_node.create(name)
+    delete, topic = kafka_node.cluster.delete, kafka_node.cluster.topic
+
+    async def delete_perhaps(name: str) -> None:
+        if not is_deleted:
+            raise ClusterUnavailable("not now")
+        await delete(name)
+
+    async def look(name: str) -> KafkaTopic | None:
+        if name == "a":
+            raise ClusterUnavailable("not now")
+        return await topic(name)
+
+    monkeypatch.setattr(kafka_node.cluster, "delete", delete_perhaps)
+    monkeypatch.setattr(kafka_node.cluster, "topic", look)
+    with pytest.raises(OutcomeUnknown, match=f"of its 2 topics, {int(is_deleted)} were"):
+        await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(), force=True)
 
 
 async def test_topics_that_are_ended_count_though_their_end_was_not_told(kafka_node: KafkaNode) -> None:

@@ -18,6 +18,7 @@ from topicfold.errors import (
     ClusterRefused,
     ClusterUnavailable,
     FewerPartitions,
+    InvalidLabels,
     InvalidName,
     LogUnavailable,
     NotEmpty,
@@ -70,6 +71,16 @@ async def test_a_name_that_kafka_cannot_have_or_keeps_is_refused_before_anything
         await kafka_node.create(name)
     assert (events, kafka_node.cluster.partitions()) == ([], {})
     assert refused.value.hint
+
+
+@pytest.mark.parametrize("method", ["create_topic", "record_topic"])
+async def test_labels_that_break_the_rules_are_refused_before_kafka_is_asked(
+    kafka_node: KafkaNode, method: str
+) -> None:
+    kafka_node.cluster.is_reachable = False
+    with kafka_node.events() as events, pytest.raises(InvalidLabels):
+        await getattr(kafka_node.writing, method)(ORDERS, TopicRecord(labels={"a b": "x"}), kafka_node.asked())
+    assert events == []
 
 
 async def test_a_name_kafka_cannot_have_may_be_recorded_under_another_one(kafka_node: KafkaNode) -> None:
@@ -192,7 +203,7 @@ async def test_nothing_is_written_while_kafka_cannot_be_asked(kafka_node: KafkaN
         ):
             with pytest.raises(ClusterUnavailable, match="the change is not applied") as refused:
                 await change
-            assert refused.value.hint.startswith("Try again in a few seconds.")
+            assert refused.value.hint.startswith("Try again in a few seconds. GET /readyz")
     assert events == []
 
 
@@ -249,6 +260,18 @@ async def test_the_answers_version_is_the_one_that_the_next_change_must_name(kaf
     grown = await kafka_node.writing.grow_partitions(ORDERS, 3, kafka_node.asked(if_match=written.etag))
     await kafka_node.writing.delete_topic(ORDERS, kafka_node.asked(if_match=grown.etag))
     assert kafka_node.cluster.partitions() == {}
+
+
+async def test_whoever_has_come_to_the_answers_position_has_seen_that_kafka_followed(
+    kafka_node: KafkaNode, store: MemoryStore
+) -> None:
+    for change in (
+        kafka_node.writing.create_topic(ORDERS, TopicRecord(2), kafka_node.asked()),
+        kafka_node.writing.grow_partitions(ORDERS, 3, kafka_node.asked()),
+        kafka_node.writing.delete_topic(ORDERS, kafka_node.asked()),
+    ):
+        written = await change
+        assert written.revision.positions == {0: len(store.entries[0])}
 
 
 async def test_a_repeated_request_has_the_version_of_the_first_answer_and_it_is_the_current_one(
@@ -376,6 +399,15 @@ async def test_a_topic_whose_record_cannot_be_read_ends_and_kafka_is_left_alone(
     await kafka_node.create("orders")
     await make_unreadable(kafka_node)
     await kafka_node.writing.delete_topic(ORDERS, kafka_node.asked())
+    assert kafka_node.cluster.partitions() == {"orders": 1}
+
+
+@pytest.mark.parametrize("method", ["create_topic", "record_topic"])
+async def test_a_topic_whose_record_cannot_be_read_may_be_made_anew(kafka_node: KafkaNode, method: str) -> None:
+    await kafka_node.create("orders")
+    await make_unreadable(kafka_node)
+    await getattr(kafka_node.writing, method)(ORDERS, TopicRecord(labels={"team": "pay"}), kafka_node.asked())
+    assert kafka_node.record("orders") == TopicRecord(labels={"team": "pay"})
     assert kafka_node.cluster.partitions() == {"orders": 1}
 
 

@@ -10,7 +10,7 @@ from tests.turning import counted_turns
 from topicfold.log.codec import decode_event
 from topicfold.log.port import Entry
 from topicfold.runtime import slices
-from topicfold.runtime.refold import refold
+from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices, refold
 
 
 async def test_a_partition_folded_aside_is_the_same_at_every_position(orders: Node) -> None:
@@ -54,3 +54,18 @@ async def test_others_have_their_turn_between_two_records(orders: Node, monkeypa
     async with counted_turns() as turns:
         await refold(orders.log, orders.engine.new_state(0), position)
         assert turns() >= position
+
+
+async def test_others_have_their_turn_while_a_state_is_laid_out_and_hashed(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", 0.0)
+    state = orders.engine.states[0]
+    left = iter([True, True, False])
+    monkeypatch.setattr(type(state.operations.by_client), "lay_out", lambda _: next(left, False))
+    async with counted_turns() as turns:
+        await lay_out_in_slices(state)
+        assert turns() >= 2
+        mark = state.mark()._replace(rings=((b"a", b"b"), (b"c",)))
+        assert await digest_in_slices(mark) == mark.digest()
+        assert turns() >= 5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import signal
@@ -33,6 +35,31 @@ def test_a_claim_is_its_first_jobs_and_nobody_elses(tmp_path: Path) -> None:
     assert first.take(1, "genesis", (0, 0))
     assert not second.take(1, "genesis", (0, 0))
     assert first.take(1, "genesis", (0, 0))
+
+
+def test_a_claim_that_is_asked_for_again_is_not_let_go_for_a_moment(tmp_path: Path) -> None:
+    claims = Claims(tmp_path)
+    claims.take(1, "genesis", (0,))
+    (path,) = (tmp_path / CLAIMS).iterdir()
+    before = path.stat()
+    claims.take(1, "genesis", (0,))
+    assert path.stat() == before
+
+
+def test_a_claim_is_locked_also_where_that_takes_a_file_that_may_be_written_as_on_nfs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flock = fcntl.flock
+
+    def flock_of_nfs(descriptor: int, operation: int) -> None:
+        if operation & fcntl.LOCK_EX and not fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_RDWR:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock_of_nfs)
+    first, second = Claims(tmp_path), Claims(tmp_path)
+    assert first.take(1, "genesis", (0,))
+    assert not second.take(1, "genesis", (0,))
 
 
 def test_a_claim_that_was_given_up_can_be_taken(tmp_path: Path) -> None:
@@ -138,6 +165,14 @@ def test_a_claim_that_others_have_cleared_away_is_given_up_like_any_other(tmp_pa
         path.unlink()
     claims.drop()
     assert len(os.listdir("/dev/fd")) == open_before
+
+
+def test_of_two_jobs_that_clear_away_the_same_claims_neither_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / CLAIMS / "000000000001-genesis.json"
+    monkeypatch.setattr(Path, "glob", lambda *_: iter([gone]))
+    assert Claims(tmp_path).take(2, "c" * 64, (5,))
 
 
 def test_the_next_claim_clears_away_settled_ones(tmp_path: Path) -> None:

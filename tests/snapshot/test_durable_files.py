@@ -58,6 +58,12 @@ def test_what_was_put_stays(disk: Disk, tmp_path: Path) -> None:
     assert not disk.lacks([tmp_path / "1.json"])
 
 
+def test_of_two_that_put_a_file_the_first_has_it_and_nothing_else_is_left(tmp_path: Path) -> None:
+    assert put_if_absent(tmp_path / "1.json", b"first")
+    assert not put_if_absent(tmp_path / "1.json", b"second")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"1.json": b"first"}
+
+
 def test_a_file_is_handed_to_the_system_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 

@@ -32,8 +32,8 @@ def file_made(path: Path) -> Path:
     An existing file is not opened here, because closing it would drop the locks of another handle in this process.
 
     Raises:
-        BadSetting: it is not a plain file, has several names, cannot be created, or may not be read and written; or
-            its directory may not be written.
+        BadSetting: it is not a plain file, has several names or one that is not UTF-8, cannot be created, or may not be
+            read and written; or its directory may not be written.
         WrongLog: it is gone, but its write-ahead log is there: beside an empty file SQLite would delete that.
     """
     try:
@@ -41,6 +41,8 @@ def file_made(path: Path) -> Path:
         if target.is_symlink() or (target.exists() and not target.is_file()):
             what = "a link" if target.is_symlink() else "not a plain file"
             raise BadSetting(f"{path} is {what}", hint="Name the file itself: its write-ahead log is beside it.")
+        if not _is_utf_8(target):
+            raise BadSetting(f"{str(target)!a} is not UTF-8", hint="SQLite opens no other names: rename it.")
         if target.exists() and target.stat().st_nlink > 1:
             raise BadSetting(
                 f"{path} has another name too, as a hard link",
@@ -66,6 +68,14 @@ def file_made(path: Path) -> Path:
         # SQLite creates its write-ahead log beside the file.
         raise BadSetting(f"the directory of {path} is not writable", hint="Change its owner or its mode.")
     return target
+
+
+def _is_utf_8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _require_new(target: Path, path: Path) -> None:

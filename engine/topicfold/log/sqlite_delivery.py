@@ -65,7 +65,6 @@ class SqliteDelivery:
     def begin(self, follow: Follow) -> None:
         """Start delivering as `follow` says."""
         self._follow = follow
-        self._is_behind = True
 
     def end(self) -> None:
         """Deliver nothing more, not even what is waiting for the loop."""

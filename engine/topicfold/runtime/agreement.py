@@ -119,7 +119,7 @@ class Agreement:
         self._random_share = random_share
         self._clock_ms = clock_ms
         self._loop = asyncio.get_running_loop()
-        self._progress = {partition: _Progress(0, 0, 0) for partition in states}
+        self._progress: Mapping[int, _Progress] = {}
         self._own: deque[bytes] = deque(maxlen=_OWN_REMEMBERED)
 
     def begin(self, positions: Mapping[int, int]) -> None:

@@ -24,6 +24,11 @@ from topicfold.snapshot.unfinished import unfinished
 CLAIMS = "claims"
 LEASE_SECONDS = 900.0
 """Longer than folding any batch takes. Taking over too early would waste work, but do no other harm."""
+_LOCKABLE = os.O_RDWR
+"""How to open a file in order to lock it: NFS gives an exclusive lock only on one that is open for writing.
+
+Source: flock(2), "NFS details".
+"""
 
 
 class Claims:
@@ -67,7 +72,7 @@ class Claims:
             "host": socket.gethostname(), "pid": os.getpid(), "from": list(start), "time_ms": int(time.time() * 1000)
         }  # fmt: skip
         write_durably(made, json.dumps(facts).encode())
-        descriptor = os.open(made, os.O_RDONLY)
+        descriptor = os.open(made, _LOCKABLE)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
             os.link(made, path)
@@ -83,7 +88,7 @@ class Claims:
     def _is_alive(self, path: Path) -> bool:
         """Return whether the job that made a claim may still be working on its commit."""
         try:
-            descriptor = os.open(path, os.O_RDONLY)
+            descriptor = os.open(path, _LOCKABLE)
         except FileNotFoundError:
             return True
         try:
