@@ -206,6 +206,27 @@ async def test_a_topic_made_anew_is_another_topic(
     await successor.close()
 
 
+async def test_of_a_topic_made_anew_nothing_is_read_as_if_it_were_the_former(
+    log: KafkaLog, kafka_bootstrap: str, topic: str, admin: AdminClient
+) -> None:
+    following = Following(log)
+    admin.delete_topics([topic])[topic].result()
+    await eventually(log, "topic")
+    successor = await KafkaLog.open(kafka_bootstrap, topic, partitions=3)
+    for _ in range(2):
+        await log.check_settings()
+    [(error, partition)] = following.faults
+    assert isinstance(error, WrongLog)
+    assert (error.reason.partition(":")[0], partition) == ("the log's topic was deleted and created again", None)
+    assert "save what this node knows before it stops" in error.hint
+    new = Following(successor)
+    successor.append(0, b"another", never)
+    await new.seen(1)
+    await asyncio.sleep(1)
+    assert not following.entries
+    await successor.close()
+
+
 async def test_a_deleted_topic_is_a_fault(kafka_bootstrap: str, topic: str, admin: AdminClient) -> None:
     # For half a minute from when it first heard of a topic, Kafka's client takes it for one that is still being made.
     believes_at_once = {"topic.metadata.propagation.max.ms": "0"}

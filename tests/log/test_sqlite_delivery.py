@@ -10,7 +10,7 @@ import pytest
 
 from tests.log.following import never
 from tests.turning import counted_turns
-from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError
+from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
 from topicfold.log.port import Entry
 from topicfold.log.sqlite_delivery import Follow, SqliteDelivery
 from topicfold.log.sqlite_file import Bounds, SqliteFile
@@ -96,6 +96,38 @@ async def test_what_was_committed_behind_a_stranger_s_record_waits_until_that_is
     theirs.close()
 
 
+RESTORED_AND_GROWN = """
+DELETE FROM records WHERE offset > 0;
+INSERT INTO records VALUES (0, 1, x'02'), (0, 2, x'03');
+UPDATE partitions SET next_offset = 3;
+"""
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+async def test_of_a_file_that_holds_another_record_than_was_delivered_nothing_more_is(
+    tmp_path: Path, is_own: bool
+) -> None:
+    ours, theirs = (SqliteFile(tmp_path / "log.db", 1) for _ in range(2))
+    told: list[Entry] = []
+    faults: list[tuple[TopicfoldError, int | None]] = []
+    delivery = SqliteDelivery(lambda call, *arguments: call(*arguments))
+    delivery.begin(Follow({0: 0}, told.extend, lambda *fault: faults.append(fault)))
+    entries = (ours if is_own else theirs).append([(0, b"kept"), (0, b"lost")])
+    if is_own:
+        delivery.deliver_own(entries)
+    delivery.fetch(ours)
+    theirs._connection.execute(RESTORED_AND_GROWN)
+    for _ in range(3):
+        delivery.fetch(ours)
+        await asyncio.sleep(0)
+    assert told == entries
+    [(error, partition)] = faults
+    assert isinstance(error, WrongLog)
+    assert (error.reason, partition) == ("partition 0 holds another record at offset 1 than was read there before", 0)
+    ours.close()
+    theirs.close()
+
+
 async def test_no_more_of_its_own_waits_for_the_loop_than_eight_megabytes_and_the_rest_is_read_later(
     tmp_path: Path,
 ) -> None:
@@ -112,6 +144,23 @@ async def test_no_more_of_its_own_waits_for_the_loop_than_eight_megabytes_and_th
         waiting.pop(0)()
         await asyncio.sleep(0)
         delivery.fetch(file)
+    assert told == entries
+    file.close()
+
+
+async def test_what_was_delivered_and_trimmed_before_more_is_read_is_not_looked_for(tmp_path: Path) -> None:
+    file = SqliteFile(tmp_path / "log.db", 1)
+    told: list[Entry] = []
+    delivery = SqliteDelivery(lambda call, *arguments: call(*arguments))
+    delivery.begin(Follow({0: 0}, told.extend, lambda error, partition: never(error)))
+    entries = file.append([(0, b"one")])
+    delivery.deliver_own(entries)
+    file.delete_before(0, 1, 10)
+    entries += file.append([(0, b"two")])
+    delivery.look()
+    for _ in range(2):
+        delivery.fetch(file)
+        await asyncio.sleep(0)
     assert told == entries
     file.close()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -17,6 +19,8 @@ from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, Wro
 from topicfold.log.port import Entry
 from topicfold.log.sqlite import SqliteLog
 from topicfold.log.sqlite_file import SqliteFile, translated
+
+COPY = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('VACUUM INTO ?', sys.argv[2:])"
 
 
 @pytest.fixture
@@ -53,6 +57,13 @@ def emptied(path: Path) -> None:
     os.truncate(path, 0)
 
 
+def overwritten(path: Path) -> None:
+    copy = path.with_name("copy.db")
+    subprocess.run([sys.executable, "-c", COPY, str(path), str(copy)], check=True)
+    with path.open("r+b") as file:
+        file.write(copy.read_bytes())
+
+
 def without_its_newest_commits(path: Path) -> None:
     path.with_name("log.db-wal").unlink()
 
@@ -77,7 +88,9 @@ def test_nobody_is_told_to_restore_a_file_before_they_have_looked_whether_the_di
     assert damaged.hint.startswith("Restart this node first")
 
 
-lost = pytest.mark.parametrize("lose", [deleted, replaced, emptied, without_its_newest_commits, without_their_index])
+lost = pytest.mark.parametrize(
+    "lose", [deleted, replaced, emptied, overwritten, without_its_newest_commits, without_their_index]
+)
 
 
 @lost
@@ -88,7 +101,7 @@ async def test_a_lost_file_is_one_fault_of_all_partitions(
     lose(path)
     error, partition = await following.faulted()
     assert isinstance(error, WrongLog)
-    is_the_log = lose in (deleted, replaced, emptied)
+    is_the_log = lose in (deleted, replaced, emptied, overwritten)
     told = "Let this node run until you have saved" if is_the_log else "Stop this node by SIGTERM"
     assert error.hint.startswith(told)
     assert partition is None
@@ -137,6 +150,63 @@ async def test_what_was_answered_is_in_the_file_once_a_node_without_the_files_be
     log = await SqliteLog.open(path)
     assert [entry.value for entry in await Following(log).seen(1)] == [b"answered"]
     await log.close()
+
+
+def with_a_copy(path: Path) -> tuple[SqliteFile, bytes]:
+    """Return a file of much that is in its write-ahead log only, and a copy that was made before that by SQLite."""
+    file = SqliteFile(path, partitions=1)
+    file.append([(0, b"old")])
+    file._connection.execute("VACUUM INTO ?", (str(path.with_name("copy.db")),))
+    for _ in range(20):
+        file.append([(0, bytes(3_000))])
+    return file, path.with_name("copy.db").read_bytes()
+
+
+@pytest.mark.parametrize("lose", [emptied, without_its_newest_commits, without_their_index, None])
+def test_a_copy_that_was_written_into_the_file_under_a_node_is_still_that_copy_once_the_node_has_stopped(
+    path: Path, lose: Callable[[Path], None] | None
+) -> None:
+    file, copy = with_a_copy(path)
+    if lose:
+        lose(path)
+        with pytest.raises(WrongLog, match="while in use"):
+            file.bounds()
+    path.write_bytes(copy)
+    file.close()
+    assert path.read_bytes() == copy
+
+
+def test_a_copy_is_not_served_with_what_was_left_beside_the_file_that_it_was_written_into(path: Path) -> None:
+    file, copy = with_a_copy(path)
+    path.write_bytes(copy)
+    file.close()
+    with pytest.raises(WrongLog, match=r"is a copy, and log\.db-wal beside it is of the file that was there before"):
+        SqliteFile(path, partitions=1)
+
+
+def test_nothing_more_is_written_into_a_file_that_seems_damaged_and_a_restart_still_has_all_of_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, _ = with_a_copy(path)
+    before = path.read_bytes()
+    monkeypatch.setattr(file, "_select_bounds", damaged)
+    with pytest.raises(WrongLog, match="is damaged"):
+        file.bounds()
+    file.close()
+    assert path.read_bytes() == before
+    again = SqliteFile(path, partitions=1)
+    assert again.bounds() == [(0, 21)]
+    again.close()
+
+
+def test_what_is_left_of_a_file_that_was_emptied_is_in_it_once_the_node_has_stopped(path: Path) -> None:
+    file, _ = with_a_copy(path)
+    emptied(path)
+    with pytest.raises(WrongLog, match="was emptied while in use"):
+        file.bounds()
+    file.close()
+    assert path.stat().st_size
+    assert not path.with_name("log.db-wal").exists()
 
 
 async def test_an_append_fails_whose_file_was_lost_while_it_was_committed(
@@ -280,6 +350,11 @@ async def test_an_opening_that_is_given_up_leaves_nobody_with_the_file(
         if thread.name == "topicfold-sqlite":
             await asyncio.to_thread(thread.join, PATIENCE_SECONDS)
             assert not thread.is_alive()
+
+
+def damaged() -> None:
+    """Stand for a method that finds the file damaged."""
+    raise apsw.CorruptError("database disk image is malformed")
 
 
 def out_of_memory(*_: object) -> None:

@@ -19,7 +19,7 @@ from topicfold.log.kafka_ends import KafkaEnds
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import OFFSETS_SECONDS, KafkaReader
 from topicfold.log.kafka_settings import CONSUMER, PRODUCER, client_settings
-from topicfold.log.kafka_topic import LogTopic, LogTopics
+from topicfold.log.kafka_topic import AnotherTopic, LogTopic, LogTopics
 from topicfold.log.port import Deliver, Entry, Failed, Fault, LogDenied, SettingProblem
 from topicfold.model.names import is_kafka_name
 
@@ -152,8 +152,16 @@ class KafkaLog:
         self._follower.start(positions)
 
     async def check_settings(self) -> Sequence[SettingProblem]:
-        """Return what is wrong with the topic now; that includes being deleted or recreated."""
-        return await self._ask(self._pages_thread, self._topics.problems, self._topic)
+        """Return what is wrong with the topic now; that includes being deleted or recreated.
+
+        A topic that was recreated is followed no further: Kafka's client would read on in it, at the same offset.
+        """
+        problems = await self._ask(self._pages_thread, self._topics.problems, self._topic)
+        if self._follower:
+            for problem in problems:
+                if isinstance(problem, AnotherTopic):
+                    self._follower.give_up(problem.fault)
+        return problems
 
     async def close(self) -> None:
         """Give waiting appends one second, then fail them; deliver nothing more; end threads and clients.

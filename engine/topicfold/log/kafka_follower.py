@@ -56,6 +56,7 @@ class KafkaFollower:
         self._is_taken = threading.Event()
         self._is_taken.set()
         self._is_stopping = False
+        self._is_given_up = False
         self._gone_since: float | None = None
         self._is_denied = False
         self._thread = threading.Thread(target=self._run, name="topicfold-kafka-follow", daemon=True)
@@ -79,9 +80,16 @@ class KafkaFollower:
         else:
             self._consumer.close()
 
+    def give_up(self, fault: TopicfoldError) -> None:
+        """Deliver nothing more, and report `fault`, unless that was done before; to be called on the loop."""
+        if not self._is_given_up:
+            self._is_given_up = True
+            self._arrivals.end(None)
+            self._fault(fault, None)
+
     def _run(self) -> None:
         try:
-            while not self._is_stopping:
+            while not (self._is_stopping or self._is_given_up):
                 if self._gone_since is not None:
                     self._look_for_topic(self._gone_since)
                 first = self._consumer.poll(_POLL_SECONDS)

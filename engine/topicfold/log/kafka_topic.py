@@ -17,7 +17,7 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._topic import TopicDescription
 from confluent_kafka.cimpl import NewTopic
 
-from topicfold.errors import LogGap, LogUnavailable
+from topicfold.errors import LogGap, LogUnavailable, WrongLog
 from topicfold.kafka_client import error_in, open_kafka_client
 from topicfold.kafka_connections import KafkaConnections
 from topicfold.log.kafka_errors import KafkaRight, restoring, unanswered
@@ -46,6 +46,15 @@ class LogTopic:
     id: str
     partitions: int
     max_message_bytes: int
+
+
+class AnotherTopic(SettingProblem):
+    """The problem that a topic has the name of the log's which is not the one that was opened."""
+
+    @property
+    def fault(self) -> WrongLog:
+        """The error for whoever follows the log: what the topic holds continues nothing that was read before."""
+        return WrongLog(f"the log's topic was deleted and created again: it is {self.found}", hint=self.repair)
 
 
 class LogTopics:
@@ -208,7 +217,8 @@ class LogTopics:
 
 
 def _replaced(topic: LogTopic, found: TopicDescription | None) -> SettingProblem:
-    return SettingProblem(
+    kind = AnotherTopic if found else SettingProblem
+    return kind(
         "topic",
         f"topic {found.topic_id} with {len(found.partitions)} partitions" if found else "no topic",
         f"topic {topic.id} with {topic.partitions} partitions",

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded
+from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded, WrongLog
 from topicfold.log.port import Deliver, Entry, Fault
 from topicfold.log.sqlite_file import SqliteFile
 
@@ -46,6 +46,8 @@ class SqliteDelivery:
         """Take `post`, which makes the loop call a function with arguments."""
         self._post = post
         self._follow: Follow | None = None
+        self._last: dict[int, bytes] = {}
+        """The newest record that was handed over of each partition; what is read next must follow it."""
         self._version = -1
         self._is_behind = False
         self._is_ended = False
@@ -115,8 +117,14 @@ class SqliteDelivery:
             self._version, self._is_behind = -1, False
 
     def _fetch_partition(self, file: SqliteFile, follow: Follow, partition: int, end: int) -> None:
-        position = follow.positions[partition]
-        batch = file.read(partition, position, _BATCH)
+        position, last = follow.positions[partition], self._last.get(partition)
+        batch = file.read(partition, position - (last is not None), _BATCH)
+        if batch and batch[0].offset < position:
+            known, *batch = batch
+            if known.value != last:
+                del follow.positions[partition]
+                self._post(self._in_turn, follow.fault, _another(known), partition)
+                return
         if batch and batch[0].offset == position and batch[-1].offset == position + len(batch) - 1:
             follow.positions[partition] += len(batch)
             self._is_behind |= follow.positions[partition] < end
@@ -147,6 +155,7 @@ class SqliteDelivery:
     def _hand_out(self, follow: Follow, batch: list[Entry]) -> None:
         if batch:
             self._checkpoint_at = time.monotonic() + _QUIET_SECONDS
+        self._last |= {entry.partition: entry.value for entry in batch}
         for start in range(0, len(batch), _IN_A_TURN):
             some = batch[start : start + _IN_A_TURN]
             size = sum(len(entry.value) for entry in some) + len(some) * _ENTRY_BYTES
@@ -172,3 +181,11 @@ class SqliteDelivery:
         self._taken_bytes += size
         if not self._is_ended:
             follow.deliver(batch)
+
+
+def _another(found: Entry) -> WrongLog:
+    return WrongLog(
+        f"partition {found.partition} holds another record at offset {found.offset} than was read there before",
+        hint="A copy was restored into the log's file while this node did not look. Stop all nodes, renew the log "
+        "(docs/health.md), and start them; before that, save what this node knows, if you need what the copy lacks.",
+    )

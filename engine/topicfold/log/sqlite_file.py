@@ -40,6 +40,10 @@ _EMPTIED = (
     "Let this node run until you have saved what it knows, if there is no copy of the log: docs/recovery.md says how. "
     "Then stop all nodes, put the copy there, without the -wal and -shm of this file, and start them."
 )
+_OVERWRITTEN = (
+    "Let this node run until you have saved what it knows, if you need what the copy lacks: docs/recovery.md says how. "
+    "To go on with the copy, stop all nodes, remove the -wal and -shm beside it, and renew it: docs/health.md says how."
+)
 _RESTART = "Stop this node by SIGTERM and start it again: as it stops, all that it answered goes into the log's file."
 _SEEMS_DAMAGED = (
     "Restart this node first: a disk that failed to read for a moment looks the same, and then nothing is lost. "
@@ -89,7 +93,8 @@ class SqliteFile:
     A commit is on disk when `append` returns (`synchronous=FULL`). Any number of processes may have the file open.
     `translated` turns SQLite's errors into ours. If the file, or one that SQLite keeps beside it, was deleted or
     replaced after opening, every use is refused: SQLite itself would continue with the old one, which nobody can open
-    again. So is every use of a file that was emptied: SQLite would continue with its newest commits, which are no log.
+    again. So is every use of a file that was emptied, or overwritten by a copy that SQLite made: SQLite would continue
+    with its newest commits, which are no log, or mix them with the copy.
     """
 
     def __init__(self, path: Path, partitions: int) -> None:
@@ -119,7 +124,9 @@ class SqliteFile:
             self._connection.close()
             raise
         self._path, self._target = path, target
+        self._is_lost = False
         self.identity = file_identity(target.stat())
+        self._header = _opened(target)
         beside = (target.with_name(target.name + suffix) for suffix in _BESIDE)
         self._identities = {each: file_identity(each.stat()) for each in (target, *beside) if each.exists()}
         self.partitions = len(self.bounds())
@@ -134,7 +141,7 @@ class SqliteFile:
         Raises:
             LogFull: there is no space; none is in the log.
             LogUnavailable: the file is locked, or its disk is failing.
-            WrongLog: the file is damaged, emptied, deleted or replaced.
+            WrongLog: the file is damaged, emptied, overwritten, deleted or replaced.
         """
         with self._transaction():
             ends = [bound.end for bound in self._select_bounds()]
@@ -159,7 +166,7 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, or its disk is full or failing.
-            WrongLog: the file is damaged, emptied, deleted or replaced.
+            WrongLog: the file is damaged, emptied, overwritten, deleted or replaced.
         """
         with self._transaction():
             start, end = self._select_bounds()[partition]
@@ -175,7 +182,7 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, or its disk is full or failing.
-            WrongLog: the file is damaged, emptied, deleted or replaced.
+            WrongLog: the file is damaged, emptied, overwritten, deleted or replaced.
         """
         with self._transaction():
             self._connection.execute(_TRY, (_TRIED_BYTES,))
@@ -187,7 +194,7 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, or its disk is full or failing.
-            WrongLog: the file is damaged, emptied, deleted or replaced.
+            WrongLog: the file is damaged, emptied, overwritten, deleted or replaced.
         """
         self._require_in_place()
         entries, size = [], 0
@@ -198,7 +205,7 @@ class SqliteFile:
                 if size >= _BATCH_BYTES:
                     break
         except apsw.Error as error:
-            raise translated(error, self._path, self._connection) from error
+            raise self._told(error) from error
         return entries
 
     def bounds(self) -> list[Bounds]:
@@ -206,27 +213,27 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, or its disk is full or failing.
-            WrongLog: the file is damaged, emptied, deleted or replaced.
+            WrongLog: the file is damaged, emptied, overwritten, deleted or replaced.
         """
         self._require_in_place()
         try:
             return self._select_bounds()
         except apsw.Error as error:
-            raise translated(error, self._path, self._connection) from error
+            raise self._told(error) from error
 
     def version(self) -> int:
         """Return a number that changes when another connection has committed. Cost: 3 µs.
 
         Raises:
             LogUnavailable: the file is locked, or its disk is full or failing.
-            WrongLog: the file is damaged, emptied, deleted or replaced.
+            WrongLog: the file is damaged, emptied, overwritten, deleted or replaced.
         """
         self._require_in_place()
         try:
             version: int = self._connection.execute("PRAGMA data_version").get
             return version
         except apsw.Error as error:
-            raise translated(error, self._path, self._connection) from error
+            raise self._told(error) from error
 
     def checkpoint(self) -> None:
         """Copy the write-ahead log into the file itself, as far as readers allow, without waiting for anybody.
@@ -239,7 +246,16 @@ class SqliteFile:
             self._connection.wal_checkpoint()
 
     def close(self) -> None:
-        """Close the file; the last one to do so folds the write-ahead log into it."""
+        """Close the file; the last one to do so folds the write-ahead log into it.
+
+        Not if the file was damaged, deleted, replaced, emptied or overwritten: by now it may be a copy that was put
+        there, and these pages would make it neither of the two. If it is still empty, they are all that there is.
+        """
+        with suppress(TopicfoldError):
+            self._require_in_place()
+        self._header.xClose()
+        if self._is_lost and _is_anything(self._target):
+            self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
         self._connection.close()
 
     @contextmanager
@@ -255,11 +271,17 @@ class SqliteFile:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
         except apsw.Error as error:
-            raise translated(error, self._path, self._connection) from error
+            raise self._told(error) from error
         self._require_in_place()
 
     def _require_in_place(self) -> None:
-        """Check that the paths still name the files that were opened, and that the log is not empty. Cost: 12 µs."""
+        """Check that the paths still name the files that were opened, and that no copy was written into the log's.
+
+        Cost: 15 µs.
+        """
+        if _is_copy(self._header):
+            self._is_lost = True
+            raise WrongLog(f"{self._path} was overwritten by a copy while in use", hint=_OVERWRITTEN)
         for path, identity in self._identities.items():
             try:
                 found = os.stat(path)
@@ -268,10 +290,18 @@ class SqliteFile:
             except OSError as error:
                 raise LogUnavailable(f"{path}: {error.strerror}") from error
             if found is None or file_identity(found) != identity:
-                hint = _RESTART if path.name.endswith(_BESIDE) else _LOST
+                self._is_lost |= path == self._target
+                hint = _LOST if path == self._target else _RESTART
                 raise WrongLog(f"{path} was deleted or replaced while in use", hint=hint)
             if path == self._target and not found.st_size:
+                self._is_lost = True
                 raise WrongLog(f"{path} was emptied while in use", hint=_EMPTIED)
+
+    def _told(self, error: apsw.Error) -> TopicfoldError:
+        """Return our own error for one of SQLite's about this file, noting that the file is damaged if it is."""
+        told = translated(error, self._path, self._connection)
+        self._is_lost |= isinstance(told, WrongLog)
+        return told
 
     def _select_bounds(self) -> list[Bounds]:
         return [
@@ -324,29 +354,50 @@ class SqliteFile:
         return True
 
 
+def _is_anything(path: Path) -> bool:
+    """Return whether there is a file at `path` that is not empty, as far as the system says."""
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return True
+
+
+def _opened(target: Path) -> apsw.VFSFile:
+    """Open a file to read its header, by way of SQLite.
+
+    If this process closed the file itself, its other handles would lose their locks.
+    """
+    return apsw.VFSFile("", str(target), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+
+
+def _is_copy(file: apsw.VFSFile) -> bool:
+    """Return whether `file` is a copy made by SQLite: that states in its header that it has no write-ahead log.
+
+    Source: SQLite's file format, "file format version numbers".
+    """
+    try:
+        return file.xRead(len(_NO_NEWEST), _VERSIONS_AT) == _NO_NEWEST
+    except apsw.IOError:
+        return False
+
+
 def _require_own_newest(target: Path, path: Path) -> None:
     """Check that a write-ahead log beside a file may be its own.
 
-    A copy made by SQLite states in its header that it has none. SQLite would still apply one that is there, and the
-    result would be neither of the two logs.
+    SQLite would apply it to a copy too, and the result would be neither of the two logs.
 
     Raises:
         WrongLog: it belongs to the file that was there before.
 
-    Source: SQLite's file format, "file format version numbers"; `pagerOpenWalIfPresent` in its pager.
+    Source: `pagerOpenWalIfPresent` in SQLite's pager.
     """
     newest = newest_beside(target)
     if newest is None:
         return
-    # Read by way of SQLite: if this process closed the file itself, its other handles would lose their locks.
-    file = apsw.VFSFile("", str(target), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
-    try:
-        versions = file.xRead(2, _VERSIONS_AT)
-    except apsw.IOError:
-        return
-    finally:
-        file.xClose()
-    if versions == _NO_NEWEST:
+    file = _opened(target)
+    is_copy = _is_copy(file)
+    file.xClose()
+    if is_copy:
         beside = " and ".join(target.name + suffix for suffix in _BESIDE)
         raise WrongLog(
             f"{path} is a copy, and {newest.name} beside it is of the file that was there before",
