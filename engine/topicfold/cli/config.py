@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from topicfold.cli.masking import masked
 from topicfold.cli.server_names import SERVER_FLAGS, SERVER_SETTINGS
 from topicfold.errors import BadSetting, InvalidRequest
 
@@ -82,7 +83,7 @@ def _boolean(value: Any) -> bool:
 
 def _seconds(value: Any) -> float:
     try:
-        seconds = float(value)
+        seconds = 0.0 if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         seconds = 0.0
     if not 0 < seconds <= 3600:
@@ -90,12 +91,17 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
-def _place(value: Any) -> str:
+def _text(value: Any) -> str:
     if not isinstance(value, str | Path):
         raise ValueError("expected text, in quotes")
-    if not str(value).strip():
-        raise ValueError("it must not be empty")
     return str(value)
+
+
+def _place(value: Any) -> str:
+    text = _text(value)
+    if not text.strip():
+        raise ValueError("it must not be empty")
+    return text
 
 
 def _file(value: Any) -> Path:
@@ -104,7 +110,7 @@ def _file(value: Any) -> Path:
 
 _KEYS: Mapping[str, _Key] = {
     "url": _Key("http://127.0.0.1:8080", _place),
-    "token": _Key("", str),
+    "token": _Key("", _text),
     "token_file": _Key(None, _file),
     "tls_ca_file": _Key(None, _file),
     "client_cert_file": _Key(None, _file),
@@ -253,7 +259,8 @@ def _resolve(
 
 
 def _told(name: str, raw: Any, origin: str) -> str:
-    """Return a setting as it is said where its value is from."""
+    """Return a setting as it is said where its value is from; a secret is masked."""
+    raw = masked(name, raw)
     if origin == FLAG:
         return f"{flag_of(name)} {raw}"
     return f"{origin} = {raw!r}" if origin == _variable(name) else f"{origin}: {name} = {raw!r}"
