@@ -99,6 +99,11 @@ def test_a_file_that_is_nested_too_deep_is_refused(bare_run: Run, config_file: P
     assert (failed.code, failed.err) == (2, f"error: {config_file}: nested too deep to be read\n")
 
 
+def test_a_mistake_in_a_flag_is_named_with_what_would_be_right(bare_run: Run) -> None:
+    failed = bare_run("config", "view", "--timeout-seconds", "-1")
+    assert (failed.code, failed.err) == (2, "error: --timeout-seconds -1.0: expected seconds above 0, at most 3600\n")
+
+
 @pytest.mark.parametrize(
     ("variable", "text", "said"),
     [
@@ -130,6 +135,8 @@ def test_a_mistake_in_a_variable_is_named_with_what_would_be_right(
         ("TOPICFOLD_ZZZ", "TOPICFOLD_ZZZ is not a setting\n"),
         ("TOPICFOLD_NONSENSE", "TOPICFOLD_NONSENSE is not a setting\n"),
         ("TOPICFOLD_WORKERS", "TOPICFOLD_WORKERS is not a setting\n"),
+        ("topicfold_url", "warning: topicfold_url is not a setting; did you mean TOPICFOLD_URL?\n"),
+        ("topicfold_port", ""),
         ("TOPICFOLD_PORT", ""),
         ("TOPICFOLD_KAFKA_SETTINGS__acks", ""),
         ("TOPICFOLD_TEST_X", ""),

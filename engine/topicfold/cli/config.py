@@ -208,15 +208,17 @@ def _token_in(file: Path) -> str:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a sentence for each `TOPICFOLD_*` variable that is not a setting, neither ours nor the server's."""
-    known = [name.upper() for name in (*_KEYS, *SERVER_SETTINGS, "config")]
+    ours, servers = ([name.upper() for name in names] for names in ((*_KEYS, "config"), SERVER_SETTINGS))
     meant = {_variable(flag): name.upper() for name, flag in SERVER_FLAGS.items()}
     sentences = []
     for variable in sorted(environment):
         # What follows two underscores is an entry of the setting: TOPICFOLD_KAFKA_SETTINGS__security.protocol.
         name = variable.upper().partition("__")[0]
         setting = name.removeprefix(ENVIRONMENT_PREFIX)
-        if name.startswith(ENVIRONMENT_PREFIX) and not name.startswith(_NO_SETTINGS) and setting not in known:
-            close = meant.get(name) or next(iter(get_close_matches(setting, known, n=1, cutoff=_CLOSE)), None)
+        # A server takes its own in small letters too.
+        is_known = setting in servers or variable.removeprefix(ENVIRONMENT_PREFIX) in ours
+        if name.startswith(ENVIRONMENT_PREFIX) and not name.startswith(_NO_SETTINGS) and not is_known:
+            close = meant.get(name) or next(iter(get_close_matches(setting, ours + servers, 1, _CLOSE)), None)
             hint = f"; did you mean {ENVIRONMENT_PREFIX}{close}?" if close else ""
             sentences.append(f"{variable} is not a setting{hint}")
     return sentences
@@ -253,7 +255,7 @@ def _resolve(
         return Setting(key.default, DEFAULT)
     try:
         return Setting(key.read(raw), origin)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         expected = f"expected one of {', '.join(key.read)}" if isinstance(key.read, EnumType) else str(error)
         raise BadSetting(f"{_told(name, raw, origin)}: {expected}") from error
 
