@@ -93,6 +93,12 @@ def test_a_mistake_in_the_file_is_named_with_the_file_and_a_way_out(
     assert said in failed.err
 
 
+def test_a_file_that_is_no_text_is_refused(bare_run: Run, config_file: Path) -> None:
+    config_file.write_bytes(b"\xff")
+    failed = bare_run("config", "view")
+    assert (failed.code, failed.err.startswith(f"error: {config_file}: cannot be read: ")) == (2, True)
+
+
 def test_a_file_that_is_nested_too_deep_is_refused(bare_run: Run, config_file: Path) -> None:
     config_file.write_text(f"url = {'[' * 5_000}")
     failed = bare_run("config", "view")
