@@ -75,8 +75,10 @@ def test_the_usual_file_need_not_be_there_where_nobody_may_look_and_one_that_is_
         ("url = http", "need quotes"),
         ("url = 5", "config.toml: url = 5: expected text, in quotes"),
         ("tls_ca_file = 5", "expected text, in quotes"),
+        ('token = ["hidden"]', "config.toml: token = '****': expected text, in quotes"),
         ('output = "xml"', "expected one of table, json, yaml, name"),
         ("timeout_seconds = -1", "above 0"),
+        ("timeout_seconds = true", "config.toml: timeout_seconds = True: expected seconds above 0, at most 3600"),
         ("timeout_seconds = []", "config.toml: timeout_seconds = []: expected seconds above 0, at most 3600"),
         ("server = 3", "[server]"),
     ],
@@ -91,10 +93,21 @@ def test_a_mistake_in_the_file_is_named_with_the_file_and_a_way_out(
     assert said in failed.err
 
 
+def test_a_file_that_is_no_text_is_refused(bare_run: Run, config_file: Path) -> None:
+    config_file.write_bytes(b"\xff")
+    failed = bare_run("config", "view")
+    assert (failed.code, failed.err.startswith(f"error: {config_file}: cannot be read: ")) == (2, True)
+
+
 def test_a_file_that_is_nested_too_deep_is_refused(bare_run: Run, config_file: Path) -> None:
     config_file.write_text(f"url = {'[' * 5_000}")
     failed = bare_run("config", "view")
     assert (failed.code, failed.err) == (2, f"error: {config_file}: nested too deep to be read\n")
+
+
+def test_a_mistake_in_a_flag_is_named_with_what_would_be_right(bare_run: Run) -> None:
+    failed = bare_run("config", "view", "--timeout-seconds", "-1")
+    assert (failed.code, failed.err) == (2, "error: --timeout-seconds -1.0: expected seconds above 0, at most 3600\n")
 
 
 @pytest.mark.parametrize(
@@ -128,6 +141,8 @@ def test_a_mistake_in_a_variable_is_named_with_what_would_be_right(
         ("TOPICFOLD_ZZZ", "TOPICFOLD_ZZZ is not a setting\n"),
         ("TOPICFOLD_NONSENSE", "TOPICFOLD_NONSENSE is not a setting\n"),
         ("TOPICFOLD_WORKERS", "TOPICFOLD_WORKERS is not a setting\n"),
+        ("topicfold_url", "warning: topicfold_url is not a setting; did you mean TOPICFOLD_URL?\n"),
+        ("topicfold_port", ""),
         ("TOPICFOLD_PORT", ""),
         ("TOPICFOLD_KAFKA_SETTINGS__acks", ""),
         ("TOPICFOLD_TEST_X", ""),

@@ -80,6 +80,13 @@ def test_a_token_file_that_is_empty_is_named(run: Run, token_file: Path, text: s
     assert (done.code, done.err.splitlines()[0]) == (2, f"error: token_file {token_file}: is empty")
 
 
+def test_a_token_file_that_is_no_text_is_named(run: Run, token_file: Path) -> None:
+    token_file.write_bytes(b"\xff")
+    done = run("tenants", "list", "--token-file", str(token_file))
+    assert done.code == 2
+    assert f"error: token_file {token_file}: cannot be read" in done.err
+
+
 def test_whoever_does_not_say_who_they_are_ends_with_5_and_is_told_how(run: Run) -> None:
     done = run("topics", "create", "orders")
     assert done.code == 5

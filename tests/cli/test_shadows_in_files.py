@@ -31,6 +31,7 @@ def test_topics_whose_shadows_have_shadows_themselves_are_made_at_once(
     shadows = {"a": "b", "b": "c", "c": "d"}
     entries = [f"{{name: {name}, policies: {{local: {{shadowTopics: [{each}]}}}}}}" for name, each in shadows.items()]
     file.write_text(f"topics: [{', '.join(entries)}, {{name: d}}]")
+    assert run("policies", "apply", "-f", str(file), "--dry-run").code == 0
     assert run("policies", "apply", "-f", str(file)).code == 0
     assert client.get_policy("a", "shadowTopics") == ["b"]
 
@@ -60,3 +61,14 @@ def test_what_else_is_said_of_a_topic_with_shadows_is_tried_in_a_dry_run(run: Ru
     for options in (["--dry-run"], []):
         refused = run("policies", "apply", "-f", str(file), *options)
         assert (refused.code, "must be among the replication clusters" in refused.err) == (ExitCode.PARTLY_FAILED, True)
+
+
+def test_a_shadow_that_is_no_name_of_a_topic_is_refused_and_other_topics_are_not(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "policies.yaml"
+    file.write_text("topics: [{name: b}, {name: a, policies: {local: {shadowTopics: [a/b]}}}]")
+    for options in (["--dry-run"], []):
+        refused = run("policies", "apply", "-f", str(file), *options)
+        assert (refused.code, refused.err.count("a/b")) == (ExitCode.PARTLY_FAILED, 1)
+    assert client.get_topic("b").name == "persistent://public/default/b"

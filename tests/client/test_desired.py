@@ -113,7 +113,11 @@ def test_a_missing_topic_is_made_with_all_that_is_said(tmp_path: Path) -> None:
 
 
 def test_pruning_takes_labels_and_policies_off_topics_that_no_file_names() -> None:
-    there = [topic(), topic("persistent://public/default/old", labels={"team": "pay"}), topic(ORDERS + "2")]
+    there = [
+        topic(labels={"team": "pay"}),
+        topic("persistent://public/default/old", labels={"team": "pay"}),
+        topic(ORDERS + "2"),
+    ]
     (step,) = pruning(there, [Desired(ORDERS, {})])
     assert (step.topic, step.body) == ("persistent://public/default/old", {"labels": {"team": None}})
 
@@ -475,11 +479,18 @@ def test_a_pipe_is_taken_for_a_file_as_of_a_shell_that_hands_over_what_a_command
     assert files_under(tmp_path / "63") == [tmp_path / "63"]
 
 
-def test_another_number_of_partitions_is_told_and_nothing_of_the_topic_is_changed(tmp_path: Path) -> None:
-    text = "topics: [{name: orders, partitions: 4, labels: {tier: gold}}]"
+@pytest.mark.parametrize("number", [4, 0])
+def test_another_number_of_partitions_is_told_and_nothing_of_the_topic_is_changed(tmp_path: Path, number: int) -> None:
+    text = f"topics: [{{name: orders, partitions: {number}, labels: {{tier: gold}}}}]"
     (step,) = steps(read_files([file_with(tmp_path, text)]), {ORDERS: topic(partitions=2)})
-    assert "partitions is 2, not 4" in step.problem
+    assert f"partitions is 2, not {number}" in step.problem
     assert step.body == {}
+
+
+def test_of_a_topic_whose_partitions_are_not_said_any_number_will_do(tmp_path: Path) -> None:
+    text = "topics: [{name: orders, labels: {tier: gold}}]"
+    (step,) = steps(read_files([file_with(tmp_path, text)]), {ORDERS: topic(partitions=2)})
+    assert (step.problem, step.body) == ("", {"labels": {"tier": "gold"}})
 
 
 @pytest.mark.parametrize("written", ["!!bool maybe", "!!int ''", "!!float ''", "!!timestamp x"])

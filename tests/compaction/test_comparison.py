@@ -50,5 +50,12 @@ def test_only_what_a_record_says_of_where_the_commit_ends_is_compared(tmp_path: 
     assert told(tmp_path / "b", [*EVENTS, stated(END, OTHER), Placed(0, END + 1, b"garbage")]) == []
 
 
+def test_of_the_digests_of_a_partition_only_the_last_travels_to_the_driver(tmp_path: Path) -> None:
+    later = Placed(0, END + 1, digest_value(1, an_id(4), "one", 0, (Statement(END + 1, OTHER),)))
+    batch = Tables(tmp_path, partitions=1).take([*EVENTS, stated(END, OTHER), later])
+    assert batch is not None
+    assert [each.position for result in batch.results for each in result.stated] == [END + 1]
+
+
 def test_a_record_of_another_level_is_not_compared(tmp_path: Path) -> None:
     assert told(tmp_path, [*EVENTS, stated(END, OTHER, level=2)]) == []

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -13,12 +16,12 @@ from tests.compaction.job_process import IDENTITY, LENGTH, batches, run, the_log
 from tests.compaction.tables import make_old, rows, whole
 from topicfold.compaction import compactor, merging
 from topicfold.compaction.compactor import Compactor
-from topicfold.compaction.delta_tables import opened
+from topicfold.compaction.delta_tables import opened, write_version
 from topicfold.compaction.merging import merge_small_files
 from topicfold.compaction.vacuum import vacuum
-from topicfold.snapshot.commits import read_commit, sequences
+from topicfold.snapshot.commits import DataFile, read_commit, sequences
 from topicfold.snapshot.data_files import is_as_named, write_rows
-from topicfold.snapshot.tables import GROWING_TABLES
+from topicfold.snapshot.tables import COMMITS, GROWING_TABLES
 
 MERGED = (*GROWING_TABLES, "commits")
 
@@ -39,6 +42,17 @@ def merge(root: Path) -> None:
     for table in MERGED:
         while (before := names(root, table)) and (merge_small_files(root, table), names(root, table))[1] != before:
             pass
+
+
+def add(root: Path, *sizes: int) -> list[str]:
+    """Add files of these sizes to the table `commits`, one a version, each older by its time; return their names."""
+    added = []
+    for size in sizes:
+        number = len(names(root, "commits")) + 1 if (root / "commits").exists() else 1
+        file = write_rows(root, "commits", f"{number:012}", COMMITS.empty_table())._replace(size=size)
+        assert write_version(opened(root, "commits"), root / "commits", [file], set(), 1_000 - number, number)
+        added.append(Path(file.path).name)
+    return added
 
 
 def test_tables_of_many_batches_have_few_files_and_say_the_same(
@@ -144,3 +158,59 @@ def test_no_more_is_read_at_once_than_fits(tmp_path: Path, monkeypatch: pytest.M
     assert len(names(tmp_path, "history")) == count - len(merged) > 0
     assert merged
     assert sorted(map(str, rows(tmp_path, "history"))) == sorted(map(str, before))
+
+
+def test_files_of_like_size_are_merged_the_oldest_first_and_large_ones_stay(tmp_path: Path) -> None:
+    small, *_ = (add(tmp_path, *[size] * 3) for size in (100, 10_000, merging._LARGE_BYTES))
+    add(tmp_path, merging._LARGE_BYTES)
+    before = names(tmp_path, "commits")
+    merge_small_files(tmp_path, "commits")
+    assert names(tmp_path, "commits") == before
+    before += (more := add(tmp_path, 100, 100))
+    merge_small_files(tmp_path, "commits")
+    [merged] = set(names(tmp_path, "commits")) - {*before}
+    assert merged.startswith("merged-")
+    assert {*before} - {*names(tmp_path, "commits")} == {*small[1:], *more}
+
+
+def test_no_more_files_than_so_many_are_merged_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "_MOST_GROUPS", 1)
+    add(tmp_path, *[100] * 8)
+    merge_small_files(tmp_path, "commits")
+    assert len(names(tmp_path, "commits")) == 5
+
+
+def test_a_file_that_alone_is_whole_is_not_written_again(tmp_path: Path) -> None:
+    for damaged in add(tmp_path, *[100] * 4)[:-1]:
+        (tmp_path / "commits" / damaged).unlink()
+    before = names(tmp_path, "commits")
+    merge_small_files(tmp_path, "commits")
+    assert names(tmp_path, "commits") == before
+
+
+@pytest.mark.parametrize("damage", ["flipped", "no Parquet"])
+def test_a_damaged_file_of_somebody_else_stays_in_the_table_as_it_is(tmp_path: Path, damage: str) -> None:
+    add(tmp_path, *[100] * 3)
+    number, path = 0x1122334455667788, tmp_path / "commits" / "part-0.parquet"
+    rows = pa.Table.from_pylist([{"sequence": number}], COMMITS)
+    plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    pq.write_table(rows, path, **plain, write_page_checksum=True)
+    flipped = path.read_bytes().replace(number.to_bytes(8, "little"), bytes(8))
+    path.write_bytes(flipped if damage == "flipped" else damage.encode())
+    theirs = DataFile("commits/part-0.parquet", 100, 1, "")
+    assert write_version(opened(tmp_path, "commits"), path.parent, [theirs], set(), 0, 4)
+    merge_small_files(tmp_path, "commits")
+    assert path.name in names(tmp_path, "commits")
+    assert len(names(tmp_path, "commits")) == 2
+
+
+def test_what_was_merged_is_on_the_disk_before_the_files_may_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(tmp_path, *[100] * 4)
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    merge_small_files(tmp_path, "commits")
+    [merged] = names(tmp_path, "commits")
+    log = tmp_path / "commits" / "_delta_log"
+    assert [Path(each).name for each in synced] == [merged, "commits", f"{5:020}.json", log.name]

@@ -20,7 +20,7 @@ from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import SnapshotUnreadable
 from topicfold.snapshot.claims import CLAIMS
-from topicfold.snapshot.commits import MANIFESTS, read_commit, sequences
+from topicfold.snapshot.commits import MANIFESTS, commit_path, read_commit, sequences
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS, STATE_TABLES
 from topicfold.snapshot.trim_note import NOTE
@@ -39,6 +39,15 @@ def test_vacuum_removes_what_nobody_names_and_nothing_else(tmp_path: Path) -> No
     for number in sequences(tmp_path):
         require_intact(tmp_path, read_commit(tmp_path, number))
     assert whole(tmp_path) == before
+
+
+def test_a_commit_that_is_damaged_stays_while_it_is_young_and_stops_no_vacuum(tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    damaged = commit_path(tmp_path, sequences(tmp_path)[0])
+    make_old(tmp_path)
+    damaged.write_bytes(b"{}")
+    assert vacuum(tmp_path, keep=2) > 0
+    assert damaged.exists()
 
 
 def test_vacuum_tells_how_old_files_are_by_the_clock_of_where_they_lie(

@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from topicfold.cli.masking import masked
 from topicfold.cli.server_names import SERVER_FLAGS, SERVER_SETTINGS
 from topicfold.errors import BadSetting, InvalidRequest
 
@@ -82,7 +83,7 @@ def _boolean(value: Any) -> bool:
 
 def _seconds(value: Any) -> float:
     try:
-        seconds = float(value)
+        seconds = 0.0 if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         seconds = 0.0
     if not 0 < seconds <= 3600:
@@ -90,12 +91,17 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
-def _place(value: Any) -> str:
+def _text(value: Any) -> str:
     if not isinstance(value, str | Path):
         raise ValueError("expected text, in quotes")
-    if not str(value).strip():
-        raise ValueError("it must not be empty")
     return str(value)
+
+
+def _place(value: Any) -> str:
+    text = _text(value)
+    if not text.strip():
+        raise ValueError("it must not be empty")
+    return text
 
 
 def _file(value: Any) -> Path:
@@ -104,7 +110,7 @@ def _file(value: Any) -> Path:
 
 _KEYS: Mapping[str, _Key] = {
     "url": _Key("http://127.0.0.1:8080", _place),
-    "token": _Key("", str),
+    "token": _Key("", _text),
     "token_file": _Key(None, _file),
     "tls_ca_file": _Key(None, _file),
     "client_cert_file": _Key(None, _file),
@@ -202,15 +208,17 @@ def _token_in(file: Path) -> str:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a sentence for each `TOPICFOLD_*` variable that is not a setting, neither ours nor the server's."""
-    known = [name.upper() for name in (*_KEYS, *SERVER_SETTINGS, "config")]
+    ours, servers = ([name.upper() for name in names] for names in ((*_KEYS, "config"), SERVER_SETTINGS))
     meant = {_variable(flag): name.upper() for name, flag in SERVER_FLAGS.items()}
     sentences = []
     for variable in sorted(environment):
         # What follows two underscores is an entry of the setting: TOPICFOLD_KAFKA_SETTINGS__security.protocol.
         name = variable.upper().partition("__")[0]
         setting = name.removeprefix(ENVIRONMENT_PREFIX)
-        if name.startswith(ENVIRONMENT_PREFIX) and not name.startswith(_NO_SETTINGS) and setting not in known:
-            close = meant.get(name) or next(iter(get_close_matches(setting, known, n=1, cutoff=_CLOSE)), None)
+        # A server takes its own in small letters too.
+        is_known = setting in servers or variable.removeprefix(ENVIRONMENT_PREFIX) in ours
+        if name.startswith(ENVIRONMENT_PREFIX) and not name.startswith(_NO_SETTINGS) and not is_known:
+            close = meant.get(name) or next(iter(get_close_matches(setting, ours + servers, 1, _CLOSE)), None)
             hint = f"; did you mean {ENVIRONMENT_PREFIX}{close}?" if close else ""
             sentences.append(f"{variable} is not a setting{hint}")
     return sentences
@@ -247,13 +255,14 @@ def _resolve(
         return Setting(key.default, DEFAULT)
     try:
         return Setting(key.read(raw), origin)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         expected = f"expected one of {', '.join(key.read)}" if isinstance(key.read, EnumType) else str(error)
         raise BadSetting(f"{_told(name, raw, origin)}: {expected}") from error
 
 
 def _told(name: str, raw: Any, origin: str) -> str:
-    """Return a setting as it is said where its value is from."""
+    """Return a setting as it is said where its value is from; a secret is masked."""
+    raw = masked(name, raw)
     if origin == FLAG:
         return f"{flag_of(name)} {raw}"
     return f"{origin} = {raw!r}" if origin == _variable(name) else f"{origin}: {name} = {raw!r}"

@@ -26,7 +26,7 @@ def stored_policy(topic: Topic, policy: Policy, entry: str | None, *, is_global:
     value = (said or {}).get(policy.name)
     if value is None:
         unset = policy.topic.absent if said is None and policy.topic.absent is not None else policy.topic.unset
-        return None if entry or unset in (EMPTY_ANSWER, NO_ANSWER) else unset
+        return None if unset in (EMPTY_ANSWER, NO_ANSWER) else unset
     shown = shown_value(policy.kind, value)
     if entry and isinstance(policy.kind, MapOf):
         return (shown.get(entry) or {}).get(policy.topic.path.rpartition("/")[2])

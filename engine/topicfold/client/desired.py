@@ -28,13 +28,13 @@ class Desired:
     """What one topic is to be.
 
     `parts` are the members that are given: `labels`, `properties`, `local`, `global`, each a mapping by name;
-    policies are canonical. `partitions` and `kafka_name` (None: as the name implies) count where the topic is made;
-    of a topic that is there, others than its own are a `Step.problem`.
+    policies are canonical. `partitions` (None: none are said) and `kafka_name` (None: as the name implies) count where
+    the topic is made; of a topic that is there, others than its own are a `Step.problem`.
     """
 
     name: str
     parts: Mapping[str, Mapping[str, Value]]
-    partitions: int = 0
+    partitions: int | None = None
     kafka_name: str | None = None
 
 
@@ -74,7 +74,7 @@ def steps(desired: Sequence[Desired], actual: Mapping[str, Topic]) -> Iterator[S
         by_part = _differences(each, topic)
         differences = tuple(chain.from_iterable(by_part.values()))
         if topic is None:
-            new = {"partitions": each.partitions} | ({"kafkaName": each.kafka_name} if each.kafka_name else {})
+            new = {"partitions": each.partitions or 0} | ({"kafkaName": each.kafka_name} if each.kafka_name else {})
             yield Step(each.name, None, _body(each.parts) | new, differences)
         elif (fixed := _fixed(each, topic)) is not None:
             old = "none" if fixed.old is None else fixed.old
@@ -135,7 +135,7 @@ def _fixed(desired: Desired, topic: Topic) -> Difference | None:
         old = stands_for(topic.name, topic.kafka_name)
         if old != desired.kafka_name:
             return Difference(("kafkaName",), old, desired.kafka_name)
-    if desired.partitions and desired.partitions != topic.partitions:
+    if desired.partitions not in (None, topic.partitions):
         return Difference(("partitions",), topic.partitions, desired.partitions)
     return None
 

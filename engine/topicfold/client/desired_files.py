@@ -193,7 +193,7 @@ def _desired(place: str, entry: Any, problems: list[str]) -> Desired | None:
         return None
     if len(problems) > before:
         return None
-    return Desired(name, parts, entry.get("partitions", 0), entry.get("kafkaName"))
+    return Desired(name, parts, entry.get("partitions"), entry.get("kafkaName"))
 
 
 def _wrong_shape(entry: Any) -> Iterator[str]:
