@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,6 +116,34 @@ def test_names_that_begin_otherwise_take_no_place_of_those_that_begin_so(
     assert offered(run, monkeypatch, "topics get re") == ["refunds"]
 
 
+@pytest.mark.parametrize("begun", ["pay.or", "public/default/pay.or", "persistent://public/default/pay.or"])
+def test_the_server_is_asked_for_no_other_topics_than_those_that_begin_so(
+    run: Run, monkeypatch: pytest.MonkeyPatch, client: Client, begun: str
+) -> None:
+    for name in ("pay.orders", "pay_orders", "refunds", "acme"):
+        client.create_topic(name)
+    told: list[str] = []
+    topics = Client.topics
+
+    def listed(*given: Any, **asked: Any) -> list[Any]:
+        found = list(topics(*given, **asked))
+        told.extend(each.name for each in found)
+        return found
+
+    monkeypatch.setattr(Client, "topics", listed)
+    offers = offered(run, monkeypatch, f"topics get {begun}")
+    assert offers == [f"{begun.removeprefix('persistent:')}ders"]
+    assert told == ["persistent://public/default/pay.orders"]
+
+
+def test_a_name_of_which_more_was_typed_than_an_expression_takes_is_offered(
+    run: Run, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    long = "a.b-" * 60
+    client.create_topic(long + "c")
+    assert offered(run, monkeypatch, f"topics get {long}") == [long + "c"]
+
+
 def test_no_value_is_offered_that_a_selector_cannot_say(
     run: Run, monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
@@ -150,7 +179,7 @@ def test_a_closed_port_offers_nothing_and_says_nothing(bare_run: Run, monkeypatc
 
 def test_a_slow_answer_is_not_waited_for_beyond_a_second(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = threading.Event()
-    monkeypatch.setattr(Client, "find_topics", lambda *_: answers.wait(300))
+    monkeypatch.setattr(Client, "topics", lambda *_, **__: answers.wait(300))
     started, before = time.monotonic(), set(threading.enumerate())
     assert offered(bare_run, monkeypatch, "topics get o", completion.PATIENCE_SECONDS) == []
     assert time.monotonic() - started < 60

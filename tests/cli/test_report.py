@@ -59,7 +59,7 @@ def test_topics_that_the_server_cannot_read_are_told_of(run: Run, monkeypatch: p
 
 def test_tables_show_coverage_owners_and_what_looks_misspelt(run: Run) -> None:
     shown = run("report", "labels")
-    assert shown.err == "12 topics in 2 namespaces\n"
+    assert shown.err == "12 topics in 2 namespaces\ntopicfold topics list -A -l '!team' lists those without team\n"
     assert (
         shown.out
         == """\
@@ -132,9 +132,26 @@ def test_an_empty_value_is_an_owner_that_can_be_seen(bare_run: Run, tmp_path: Pa
 def test_a_long_table_is_cut_and_says_so(run: Run) -> None:
     shown = run("report", "labels", "--top", "1")
     assert "paymnts" not in shown.out.partition("LOOKS")[0]
-    assert "and 2 more; --top 3 shows all" in shown.err
+    assert "and 1 more; --top 3 shows all" in shown.err
     assert "tier" not in shown.out
     assert "and 1 more; --top 2 shows all" in shown.err
+
+
+def test_how_many_topics_nobody_owns_is_shown_however_many_owners_there_are_and_how_to_list_them(
+    run: Run, server_url: str, snapshot: Path
+) -> None:
+    shown = run("report", "labels", "--top", "1")
+    assert shown.out.count("\n(no team)  1 ") == 1
+    assert "\ntopicfold topics list -A -l '!team' lists those without team\n" in shown.err
+    listed = run("topics", "list", "-A", "-l", "!team", "-o", "name")
+    assert listed.out == "persistent://acme/pay/t11\n"
+    some = run("report", "labels", "-n", "acme/*", "--by", "tier", "--url", server_url)
+    assert f"topicfold --url {server_url} topics list -n 'acme/*' -l '!tier' lists those without tier\n" in some.err
+    for words in (["-n", "public/default"], ["-q"], ["-o", "json"], ["-o", "name"], ["--snapshot", str(snapshot)]):
+        assert "lists those" not in run("report", "labels", *words).err
+
+
+def test_where_only_names_are_wanted_it_is_not_said_that_there_are_more(run: Run) -> None:
     assert "more" not in run("report", "labels", "--top", "1", "-o", "name").err
 
 

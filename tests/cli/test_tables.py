@@ -11,7 +11,7 @@ import pytest
 from tests.terminal import Terminal
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.output import Output
-from topicfold.cli.tables import table_lines
+from topicfold.cli.tables import left_out, table_lines
 
 HEADER = ("TOPIC", "N", "LABELS")
 TIME = "2026-11-25T13:26:03.877Z"
@@ -45,6 +45,24 @@ def test_the_last_column_is_wrapped_at_its_commas(shown: Shown) -> None:
         "orders  1  key0=value0,key1=value1,key2=value2,key3=value3,",
         "           key4=value4,key5=value5",
     ]
+
+
+@pytest.mark.parametrize("outlier", [("x" * 240, "1", "tier=gold"), ("orders", "1", ",".join(["key=value"] * 40))])
+def test_one_cell_far_wider_than_the_others_does_not_wrap_their_rows(shown: Shown, outlier: tuple[str, ...]) -> None:
+    usual = [(f"prod.payments.orders.v{number}", "1", "owner=team-12,pii=false,tier=gold") for number in range(99)]
+    lines = shown(80, HEADER, [*usual, outlier])
+    assert len(lines) < 1 + len(usual) + 10
+    assert all(any(name in line and labels in line for line in lines) for name, _, labels in usual)
+    assert "".join(lines).count("x") == outlier[0].count("x")
+
+
+def test_where_nobody_looks_a_cell_far_wider_than_the_others_pushes_only_its_own_row() -> None:
+    usual = [(f"topic{number}", "1", "tier=gold") for number in range(20)]
+    others = [("x" * 38, "12345678901", ""), ("x" * 240, "1", "")]
+    lines = table_lines(("TOPIC", "PARTITIONS", "LABELS"), [*usual, *others])
+    assert lines[0] == f"TOPIC{' ' * 35}PARTITIONS   LABELS"
+    assert lines[1] == f"topic0{' ' * 34}1            tier=gold"
+    assert lines[-2:] == [f"{'x' * 38}  12345678901", f"{'x' * 240}  1"]
 
 
 @pytest.mark.parametrize("width", range(60, 130, 7))
@@ -104,6 +122,12 @@ def test_no_spare_column_is_left_out_where_it_is_enough_to_wrap_the_last_one(
     shown = terminal.getvalue()
     assert ("ENFORCED BY" in shown, shown.count("value")) == (True, 20)
     assert capsys.readouterr().err == ""
+
+
+def test_no_spare_column_is_left_out_for_one_cell_far_wider_than_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert left_out(HEADER, [*[("orders", "1", "tier=gold")] * 9, ("x" * 90, "1", "tier=gold")], ["N"]) == []
 
 
 def test_where_nobody_looks_no_column_is_left_out(

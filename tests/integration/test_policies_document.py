@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +13,14 @@ from tests.markdown import code_blocks
 from topicfold.client import Client
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
-(PYTHON,) = code_blocks(DOCUMENT, "python")
-MADE, PATCHED = code_blocks(DOCUMENT, "sh")
+PYTHON, TABLE = code_blocks(DOCUMENT, "python")
+MADE, PATCHED, APPLIED = code_blocks(DOCUMENT, "sh")
+(OWNERS,) = code_blocks(DOCUMENT, "csv")
 
 
-def run(*words: str) -> None:
-    """Run a command that has to succeed."""
-    subprocess.run(words, check=True, timeout=60)
+def run(*words: str, directory: Path | None = None) -> str:
+    """Run a command that has to succeed, and return what it prints."""
+    return subprocess.run(words, check=True, timeout=60, cwd=directory, stdout=subprocess.PIPE, text=True).stdout
 
 
 def test_the_examples_do_what_the_document_says(tmp_path: Path) -> None:
@@ -32,3 +34,16 @@ def test_the_examples_do_what_the_document_says(tmp_path: Path) -> None:
         assert client.get_labels("orders") == {"tier": "gold"}
         kept = client.get_policy("orders", "retentionPolicies")
         assert kept == {"retentionTimeInMinutes": 60, "retentionSizeInMB": 20}
+
+
+def test_a_table_of_owners_labels_the_topics_that_there_are_and_makes_none(tmp_path: Path) -> None:
+    (tmp_path / "owners.csv").write_text(OWNERS)
+    with running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,), Client(node.url) as client:
+        client.create_topic("orders", labels={"tier": "silver", "stage": "test"})
+        told = run(sys.executable, "-c", TABLE.replace("Client()", f"Client({node.url!r})"), directory=tmp_path)
+        assert told == "no such topic: persistent://public/default/ordrs\n"
+        topicfold = f"{shlex.quote(sys.executable)} -m topicfold --url {node.url} "
+        applied = APPLIED.replace("topicfold ", topicfold)
+        assert run("sh", "-ec", applied, directory=tmp_path).count("labels.tier") == 2
+        (orders,) = client.topics(page_size=None)
+    assert orders.labels == {"owner": "payments", "tier": "gold", "stage": "test"}

@@ -77,6 +77,14 @@ def test_a_name_that_stands_for_another_kafka_topic_is_reported_not_taken() -> N
     assert [failure.kafka_name for failure in plan.failed] == ["orders"]
 
 
+@pytest.mark.parametrize("name", ["orders", "orders-partition-0"])
+def test_a_topic_that_cannot_be_recorded_under_its_own_name_is_told_how_it_can_under_another(name: str) -> None:
+    recorded = record("orders", kafka_name="legacy")
+    (failed,) = plan_adoption([KafkaTopic(name, 1), KafkaTopic("legacy", 1)], [recorded]).failed
+    assert failed.reason.endswith("another name, with kafkaName, in a file for 'topicfold policies apply'")
+    assert plan_adoption([KafkaTopic(name, 1)], [record("other", kafka_name=name)]).failed == ()
+
+
 @pytest.mark.parametrize(
     ("recorded", "in_kafka", "differs"), [(3, 3, False), (0, 1, False), (0, 2, True), (3, 6, True)]
 )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 1.0
 """So long a shell is kept waiting."""
 _MAX_NAMES = 200
+_MAX_BEGUN = 100
 _MAX_QUESTIONS = 20
 _MAX_VERSIONS = 50
 _NEEDS_NO_QUOTES = re.compile(r"!?[\w@%+=:,./-]*(!=[\w@%+=:,./-]*)?")
@@ -69,7 +70,8 @@ def complete_topics(ctx: typer.Context, incomplete: str) -> list[str]:
             full = scheme + begun
             namespaces = _namespaces(client, "/".join(begun.split("/")[:2]))
             prefix = "" if prefix else scheme
-        names = [topic.name for topic in client.find_topics(namespaces).topics] if namespaces else []
+        local = full.removeprefix(scheme).split("/", 2)[2:]
+        names = _named_like(client, namespaces, *local) if namespaces else ()
         return [name.removeprefix(prefix) for name in _beginning(names, full)]
 
     return _answered(ctx, ask)
@@ -110,6 +112,13 @@ def complete_new_labels(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_keys(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the keys of the labels of the topic that was named."""
     return _answered(ctx, lambda client: _last_of_list(client.get_labels(_named(ctx, "topic")), incomplete))
+
+
+def _named_like(client: Client, namespaces: list[str], begun: str = "") -> Iterator[str]:
+    """Yield the full names of topics whose own names begin so, page by page: there may be more than a second lists."""
+    regex = re.escape(begun[:_MAX_BEGUN]) + ".*" if begun else None
+    topics = client.topics(namespaces=namespaces, regex=regex, page_size=_MAX_NAMES)
+    return (topic.name for topic in topics)
 
 
 def _named(ctx: typer.Context, argument: str) -> str:

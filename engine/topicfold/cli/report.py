@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat, require_none_asked
 from topicfold.cli.output import counted, is_unicode, value_text
 from topicfold.cli.progress import activity
+from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.client.errors import ExtraMissing
 from topicfold.client.extras import import_failure
@@ -93,6 +95,8 @@ def labels(
         session.warn_of_unreadable()
     report = label_report(counts, by)
     _show(session, report, top)
+    if not snapshot:
+        _tell_unowned(session, report, namespaces)
     if by is not None and by not in {each.key for each in report.keys}:
         session.output.note(f"no topic has the label {by}")
     if plot is not None:
@@ -168,7 +172,8 @@ def _show(session: Session, report: LabelReport, top: int) -> None:
             f"{share_text(each.topics / report.topics):>4} {_bar(each.topics / report.topics)}",
             _places(each),
         )
-        for each in report.owners[:top]
+        for place, each in enumerate(report.owners)
+        if place < top or each.value is None
     ]
     _section(session, (report.by.upper(), "TOPICS", "SHARE", "IN"), owners, len(report.owners))
     typos = [
@@ -188,6 +193,15 @@ def _section(session: Session, header: Sequence[str], rows: Sequence[Sequence[st
 def _tell_rest(session: Session, shown: int, count: int) -> None:
     if count > shown:
         session.output.note(f"and {count - shown:,} more; --top {count} shows all")
+
+
+def _tell_unowned(session: Session, report: LabelReport, namespaces: Sequence[str] | None) -> None:
+    """Say beneath the tables what to type to see the topics that nobody owns."""
+    is_table = session.output.format is OutputFormat.TABLE
+    if is_table and len(report.owners) > 1 and report.owners[-1].value is None:
+        where = " -A" if namespaces is None else "".join(f" -n {shlex.quote(each)}" for each in namespaces)
+        lists = f"topicfold topics list{where} -l {shlex.quote(f'!{report.by}')} lists those without {report.by}"
+        session.output.note(on_the_same_server(lists, session.config))
 
 
 def _places(owned: Owned) -> str:

@@ -1,6 +1,7 @@
 """Tables of text: columns that line up, and on a terminal cells that are wrapped so that all of a row can be seen.
 
-Where stdout is no terminal every row is one line, for `grep` and `awk`.
+Where stdout is no terminal every row is one line, for `grep` and `awk`. A few cells that are far wider than the others
+of their column cost only their own rows: there these are wrapped, or no longer line up.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import zip_longest
 
 Row = Sequence[str]
@@ -16,6 +17,7 @@ Row = Sequence[str]
 _GAP = "  "
 _LEAST_LAST = 30
 _LEAST = 12
+_LONG = 40
 # A cell is parted behind one of the first of these rather than of the others, and there rather than anywhere.
 _BREAKS = (", ;", "=./")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z?")
@@ -26,16 +28,23 @@ _NARROW = frozenset("–→…")
 def table_lines(header: Row, rows: Sequence[Row]) -> list[str]:
     """Return the lines of a table, the header's first; on a terminal no wider than that, if it is not very narrow.
 
-    There the last column is wrapped, then the widest of the others are, nowhere within a time: it can be copied whole.
+    There cells that are wider than nine in ten are wrapped, then the last column is, then the widest of the others are,
+    nowhere within a time: it can be copied whole. Elsewhere a long cell, of over twice that width, pushes its own row.
     """
     table = [header, *rows]
-    widths = _widths(table)
-    return list(_lines(table, _fitted(widths, _leasts(table), _room()) if sys.stdout.isatty() else widths))
+    columns = _widths(table)
+    if not sys.stdout.isatty():
+        return list(_lines(table, [_lined_up(column) for column in columns], lambda cell, width: [cell]))
+    leasts, room = _leasts(table), _room()
+    usual = [max(_usual(column), least) for column, least in zip(columns, leasts, strict=True)]
+    widest = [max(column) for column in columns]
+    *others, _ = _narrowed([*widest[:-1], usual[-1]], usual, room)
+    return list(_lines(table, _fitted([*others, widest[-1]], leasts, room), _wrapped))
 
 
 def left_out(header: Row, rows: Sequence[Row], spare: Collection[str]) -> list[str]:
     """Return which of the `spare` columns a terminal is too narrow for, where the last column is wrapped already."""
-    widths = dict(zip(header, _widths([header, *rows]), strict=True))
+    widths = dict(zip(header, map(_usual, _widths([header, *rows])), strict=True))
     widths[header[-1]] = min(widths[header[-1]], _LEAST_LAST)
     found: list[str] = []
     for name in spare if sys.stdout.isatty() else ():
@@ -58,8 +67,13 @@ def _room() -> int:
 
 def _fitted(widths: list[int], leasts: list[int], room: int) -> list[int]:
     """Return the widths of columns so that a line fits into `room`, unless each is as narrow as one may be."""
+    last = min(widths[-1], max(room - _total([*widths[:-1], 0]), _LEAST_LAST))
+    return _narrowed([*widths[:-1], last], leasts, room)
+
+
+def _narrowed(widths: list[int], leasts: list[int], room: int) -> list[int]:
+    """Return the widths of columns, all but the last one narrowed, the widest first, until a line fits or all are."""
     fitted = list(widths)
-    fitted[-1] = min(fitted[-1], max(room - _total([*fitted[:-1], 0]), _LEAST_LAST))
     while _total(fitted) > room and (wide := [n for n, width in enumerate(fitted[:-1]) if width > leasts[n]]):
         widest = max(wide, key=fitted.__getitem__)
         next_to = _second([fitted[n] for n in wide])
@@ -73,8 +87,23 @@ def _leasts(table: Sequence[Row]) -> list[int]:
     return [max(_LEAST, *column, 0) for column in times]
 
 
-def _widths(table: Sequence[Row]) -> list[int]:
-    return [max(map(_width, column)) for column in zip(*table, strict=True)]
+def _widths(table: Sequence[Row]) -> list[list[int]]:
+    return [[_width(cell) for cell in column] for column in zip(*table, strict=True)]
+
+
+def _usual(column: Sequence[int]) -> int:
+    """Return the width that nine in ten cells of a column have at most; of fewer than ten, all.
+
+    >>> _usual([5, 40, 7]), _usual([5, 6, 7, 8, 9, 10, 11, 12, 13, 400])
+    (40, 13)
+    """
+    return sorted(column)[-1 - len(column) // 10]
+
+
+def _lined_up(column: Sequence[int]) -> int:
+    """Return the width of a column whose cells line up, but for long ones of more than twice the usual width."""
+    most = max(2 * _usual(column), _LONG)
+    return max(width for width in column if width <= most)
 
 
 def _total(widths: Sequence[int]) -> int:
@@ -86,9 +115,9 @@ def _second(widths: Sequence[int]) -> int:
     return sorted(widths)[-2] - 1 if len(widths) > 1 else 0
 
 
-def _lines(table: Sequence[Row], widths: Sequence[int]) -> Iterator[str]:
+def _lines(table: Sequence[Row], widths: Sequence[int], part: Callable[[str, int], list[str]]) -> Iterator[str]:
     for row in table:
-        parted = [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+        parted = [part(cell, width) for cell, width in zip(row, widths, strict=True)]
         for pieces in zip_longest(*parted, fillvalue=""):
             yield _GAP.join(_padded(*each) for each in zip(pieces, widths, strict=True)).rstrip()
 

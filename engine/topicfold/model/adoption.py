@@ -24,6 +24,8 @@ from topicfold.model.names import (
     topic_of_kafka_name,
 )
 
+_OTHER_NAME = "record it under another name, with kafkaName, in a file for 'topicfold policies apply'"
+
 
 @dataclass(frozen=True, slots=True)
 class KafkaTopic:
@@ -196,7 +198,7 @@ def _judge(topic: KafkaTopic, record: Recorded | None, taken: Mapping[str, str])
         (str(implied), None) if implied else (f"{PERSISTENT}://{DEFAULT_NAMESPACE}/{topic.name}", topic.name)
     )
     if name in taken:
-        return Failed(topic.name, f"{name} stands for the Kafka topic {taken[name]}")
+        return Failed(topic.name, f"{name} stands for the Kafka topic {taken[name]}: {_OTHER_NAME}")
     if partition_base(topic.name) is not None:
-        return Failed(topic.name, "a name that ends in -partition-NUMBER is that of a partition")
+        return Failed(topic.name, f"a name that ends in -partition-NUMBER is that of a partition: {_OTHER_NAME}")
     return New(name, topic.name, topic.partitions, explicit)
