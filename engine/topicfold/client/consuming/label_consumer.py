@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -89,7 +89,8 @@ class LabelConsumer(PassedOn):
         listing returns for these properties; the server must confirm that its listing uses them, and is asked every
         second. Either pass a `client`, which stays open, or the `url` of the server. Polls call `on_topics` with the
         full names of the topics that were added and of those that were removed. `on_assign`, `on_revoke` and `on_lost`
-        are those of `Consumer.subscribe`. What they raise is raised by the poll that called them, or by the next poll
+        are those of `Consumer.subscribe`; `on_assign` gets the offset of a partition that is read on elsewhere than the
+        group says, and may assign another. What they raise is raised by the poll that called them, or by the next poll
         if that one returns records.
 
         Raises:
@@ -178,7 +179,7 @@ class LabelConsumer(PassedOn):
                     self._tend()
                     # One without a value is false.
                     if (message := self._subscribed.poll(seconds)) is not None:
-                        self._subscribed.store(message)
+                        self._store([message])
                         return message
                 finally:
                     self._end_poll()
@@ -188,8 +189,9 @@ class LabelConsumer(PassedOn):
         """Return up to `num_messages` records and errors, as many as arrive within `timeout` seconds.
 
         There are fewer if the topic of one of them is about to be dropped or to start over: the next call does that,
-        so that their offsets can be stored first. Unless `enable.auto.offset.store` is false, offsets are stored when
-        this returns. An error after some have arrived, or Ctrl-C, is raised by the next call.
+        so that their offsets can be stored first. Those of a partition that is revoked meanwhile are left out. Unless
+        `enable.auto.offset.store` is false, offsets are stored when this returns. An error after some have arrived, or
+        Ctrl-C, is raised by the next call.
 
         Raises:
             TopicfoldError, RuntimeError: as for `poll`.
@@ -207,9 +209,12 @@ class LabelConsumer(PassedOn):
                             break
                         more = self._subscribed.consume(num_messages - len(messages), seconds)
                     finally:
+                        if revoked := self._subscribed.take_revoked():
+                            messages = [each for each in messages if _partition_of(each) not in revoked]
+                            held -= set(revoked)
                         self._end_poll()
                 messages += more
-                held |= {(each.topic() or "", each.partition() or 0) for each in more if each.error() is None}
+                held |= {_partition_of(each) for each in more if each.error() is None}
                 if len(messages) >= num_messages:
                     break
         except BaseException as error:
@@ -218,14 +223,17 @@ class LabelConsumer(PassedOn):
             self._postponed = error
         with self._polling:
             if not self._is_closed:
-                for message in messages:
-                    self._subscribed.store(message)
+                self._store(messages)
         return messages
 
     def store_offsets(self, message: Message | None = None, offsets: list[TopicPartition] | None = None) -> None:
         """Store offsets to be committed, like `Consumer.store_offsets`, if `enable.auto.offset.store` is false."""
         self._require_open()
         self._subscribed.store_offsets(message, offsets)
+
+    def seek(self, partition: TopicPartition) -> None:
+        """Go on from another offset, like `Consumer.seek`."""
+        self._subscribed.seek(partition)
 
     def pause(self, partitions: list[TopicPartition]) -> None:
         """Return no records of these partitions until `resume`, like `Consumer.pause`.
@@ -321,6 +329,14 @@ class LabelConsumer(PassedOn):
                 self._on_topics(change.added, change.removed)
         return keeps_held
 
+    def _store(self, messages: Iterable[Message]) -> None:
+        """Have the offsets of records that are returned now committed; an interrupt waits for the next call."""
+        try:
+            for each in messages:
+                self._subscribed.store(each)
+        except BaseException as error:  # noqa: BLE001 - the next call raises it; this one has records to return
+            self._postponed = error
+
     def _end_poll(self) -> None:
         self._polls_within -= 1
         if self._closes_late and not self._polls_within:
@@ -355,6 +371,10 @@ def _require_threads() -> None:
             "Kafka's client waits",
             hint="Consume in a process that gevent has not patched.",
         )
+
+
+def _partition_of(message: Message) -> Partition:
+    return message.topic() or "", message.partition() or 0
 
 
 def _end_aside(following: Following, kafka_topics: KafkaTopics) -> None:
