@@ -171,19 +171,25 @@ class LabelConsumer(PassedOn):
             RuntimeError: the consumer is closed.
         """
         self._raise_postponed()
-        for seconds in _slices(timeout):
-            with self._polling:
-                self._require_open()
-                self._polls_within += 1
-                try:
-                    self._tend()
-                    # One without a value is false.
-                    if (message := self._subscribed.poll(seconds)) is not None:
-                        self._store([message])
-                        return message
-                finally:
-                    self._end_poll()
-        return None
+        message: Message | None = None
+        try:
+            for seconds in _slices(timeout):
+                with self._polling:
+                    self._require_open()
+                    self._polls_within += 1
+                    try:
+                        self._tend()
+                        # One without a value is false.
+                        if (message := self._subscribed.poll(seconds)) is not None:
+                            self._subscribed.store(message)
+                            break
+                    finally:
+                        self._end_poll()
+        except BaseException as error:
+            if message is None:
+                raise
+            self._postponed = error
+        return message
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
         """Return up to `num_messages` records and errors, as many as arrive within `timeout` seconds.
@@ -207,20 +213,20 @@ class LabelConsumer(PassedOn):
                     try:
                         if not self._tend(held):
                             break
-                        more = self._subscribed.consume(num_messages - len(messages), seconds)
+                        before = len(messages)
+                        # In one step, so that an interrupt costs none of them.
+                        messages.extend(self._subscribed.consume(num_messages - before, seconds))
+                        held |= {_partition_of(each) for each in messages[before:] if each.error() is None}
+                        messages[:before] = self._without_revoked(messages[:before])
                     finally:
-                        if revoked := self._subscribed.take_revoked():
-                            messages = [each for each in messages if _partition_of(each) not in revoked]
-                            held -= set(revoked)
                         self._end_poll()
-                messages += more
-                held |= {_partition_of(each) for each in more if each.error() is None}
                 if len(messages) >= num_messages:
                     break
         except BaseException as error:
             if not messages:
                 raise
             self._postponed = error
+        messages = self._without_revoked(messages)
         with self._polling:
             if not self._is_closed:
                 self._store(messages)
@@ -328,6 +334,11 @@ class LabelConsumer(PassedOn):
             if change and self._on_topics is not None:
                 self._on_topics(change.added, change.removed)
         return keeps_held
+
+    def _without_revoked(self, messages: list[Message]) -> list[Message]:
+        """Return those that no other member reads by now."""
+        revoked = self._subscribed.take_revoked()
+        return [each for each in messages if _partition_of(each) not in revoked] if revoked else messages
 
     def _store(self, messages: Iterable[Message]) -> None:
         """Have the offsets of records that are returned now committed; an interrupt waits for the next call."""
