@@ -220,24 +220,26 @@ class SubscribedConsumer:
         return {partition: offset for partition, offset in left.items() if partition not in committed}
 
     def _on_revoke(self, kafka: Consumer, partitions: list[TopicPartition]) -> None:
-        if kafka is self._kafka:
-            self._revoked |= _named(partitions)
-            self._going_on.revoked(_named(partitions))
+        self._note_revoked(kafka, partitions)
         self._tell("on_revoke", kafka, partitions)
 
     def _on_lost(self, kafka: Consumer, partitions: list[TopicPartition]) -> None:
-        if kafka is self._kafka:
-            self._going_on.leave(time.monotonic())
+        self._note_revoked(kafka, partitions)
         self._tell("on_lost" if "on_lost" in self._told else "on_revoke", kafka, partitions)
+
+    def _note_revoked(self, kafka: Consumer, partitions: list[TopicPartition]) -> None:
+        if kafka is self._kafka:
+            self._revoked |= _named(partitions)
+            self._going_on.revoked(_named(partitions))
 
     def _tell(self, name: str, kafka: Consumer, partitions: list[TopicPartition]) -> None:
         if name in self._told:
             self._told[name](kafka, partitions)
 
     def take_revoked(self) -> Collection[Partition]:
-        """Return the partitions that were revoked since this was last called: another member reads them on.
+        """Return the partitions that were revoked or lost since this was last called: they begin where the group says.
 
-        Not what was lost or is of a consumer that was replaced, which may be read on behind what is held here.
+        Not those of a consumer that was replaced, which may be read on behind what is held here.
         """
         revoked, self._revoked = self._revoked, set()
         return revoked
