@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from topicfold.wire.confirmation import query_text
 
 CONF: Mapping[str, Any] = {"bootstrap.servers": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
 EVERYTHING = CONFIRMED.replace('"match":[]', '"match":["**"]')
+RECORD = SimpleNamespace(error=lambda: None, topic=lambda: "orders", partition=lambda: 0)
 START = line("BOOKMARK", "c0", initial=True)
 
 
@@ -157,6 +159,22 @@ def test_what_on_topics_raises_keeps_no_later_change_from_being_told(client: Cli
             if later:
                 consumer.subscribe_pattern(later)
     assert told == [((f"persistent://public/default/{name}",), ()) for name in names]
+
+
+@pytest.mark.parametrize(("call", "handed_out"), [("poll", RECORD), ("consume", [RECORD])])
+def test_an_interrupt_after_records_were_handed_out_is_raised_by_the_next_call(
+    client: Client, monkeypatch: pytest.MonkeyPatch, call: str, handed_out: Any
+) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with LabelConsumer(CONF, match="**", client=client) as consumer:
+        monkeypatch.setattr(consumer._subscribed, call, lambda *_: handed_out)
+        monkeypatch.setattr(consumer._subscribed, "store", interrupt)
+        read = getattr(consumer, call)
+        assert read(timeout=0) == handed_out
+        with pytest.raises(KeyboardInterrupt):
+            read(timeout=0)
 
 
 def test_threads_that_change_patterns_at_the_same_time_lose_none(client: Client) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID, KafkaError, KafkaException, TopicPartition
 
-from topicfold.client.consuming import subscribed_consumer, subscription
+from topicfold.client.consuming import going_on, subscribed_consumer, subscription
 from topicfold.client.consuming.subscribed_consumer import SubscribedConsumer
 
 DEAD = KafkaError(KafkaError._FATAL, "ConsumerGroupHeartbeat fatal error")
-NOTHING = -1001
+NOTHING = AS_TOLD = OFFSET_INVALID
 RETURNED = 7
 
 
@@ -29,12 +29,6 @@ class Message:
     def error(self) -> KafkaError | None:
         return DEAD
 
-    def topic(self) -> str:
-        return "orders"
-
-    def partition(self) -> int:
-        return 0
-
 
 class Record(Message):
     """A record of what `Played` reads."""
@@ -45,30 +39,48 @@ class Record(Message):
     def error(self) -> None:
         return None
 
+    def topic(self) -> str:
+        return "orders"
+
+    def partition(self) -> int:
+        return 0
+
     def offset(self) -> int:
         return self._offset
 
 
 class Played:
-    """Kafka's consumer, which reads `orders` and dies when it is polled; `committed` answers in turn."""
+    """Kafka's consumer, which dies when it is polled and has no `records` left; `committed` answers in turn."""
 
     def __init__(self, *committed: Answer | KafkaException) -> None:
         self.subscribed: list[str] = []
+        self.callbacks: dict[str, Callable[..., None]] = {}
+        self.begun: list[int] = []
+        """Where it was told to begin; nothing is assigned before."""
         self.sought: list[int] = []
-        self.cannot_seek = False
-        self.records: list[Record] = []
-        """What is polled before the next one finds it dead."""
+        self.told: list[str] = []
+        self.records: list[Record | BaseException] = []
         self.at, self.end = RETURNED, RETURNED
         self._committed = list(committed)
 
-    def subscribe(self, topics: list[str], **_: Any) -> None:
-        self.subscribed = topics
+    def subscribe(self, topics: list[str], **callbacks: Callable[..., None]) -> None:
+        self.subscribed, self.callbacks = topics, callbacks
 
     def unsubscribe(self) -> None:
         self.subscribed = []
 
+    def assigned(self) -> list[int]:
+        """Be assigned `orders` by the group; return where that begins."""
+        self.callbacks["on_assign"](self, [TopicPartition("orders", 0)])
+        return self.begun
+
+    def assign(self, partitions: Sequence[TopicPartition]) -> None:
+        self.begun = [each.offset for each in partitions]
+
+    incremental_assign = assign
+
     def assignment(self) -> list[TopicPartition]:
-        return [TopicPartition("orders", 0)]
+        return [TopicPartition("orders", 0, each) for each in self.begun]
 
     def position(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
         return [TopicPartition(each.topic, each.partition, self.at) for each in partitions]
@@ -84,30 +96,30 @@ class Played:
         return [answer]
 
     def seek(self, partition: TopicPartition) -> None:
-        if self.cannot_seek:
-            raise KafkaException(KafkaError(KafkaError._STATE))
         self.sought.append(partition.offset)
 
     def memberid(self) -> str:
         return "me"
 
     def poll(self, _: float) -> Message:
-        return self.records.pop(0) if self.records else Message()
-
-    def consume(self, *_: Any) -> list[Record]:
-        records, self.records = self.records, []
-        return records
+        message = self.records.pop(0) if self.records else Message()
+        if isinstance(message, BaseException):
+            raise message
+        return message
 
     def pause(self, _: Sequence[TopicPartition]) -> None:
-        """Do nothing: nothing is read."""
+        self.told.append("pause")
 
-    resume = pause
+    def resume(self, _: Sequence[TopicPartition]) -> None:
+        self.told.append("resume")
 
     def commit(self, **_: Any) -> list[TopicPartition]:
         return []
 
     def close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Leave the group."""
+        if self.begun:
+            self.callbacks["on_revoke"](self, self.assignment())
 
 
 Reading = Callable[..., SubscribedConsumer]
@@ -117,115 +129,157 @@ Reading = Callable[..., SubscribedConsumer]
 def reading(monkeypatch: pytest.MonkeyPatch) -> Reading:
     """Makes a consumer that has read `orders` as the first of these played ones, up to `RETURNED`."""
 
-    def made(*played: Played) -> SubscribedConsumer:
+    def made(*played: Played, on_assign: Callable[..., None] | None = None, **conf: Any) -> SubscribedConsumer:
         opened = iter(played)
         monkeypatch.setattr(subscribed_consumer, "open_consumer", lambda *_, **__: next(opened))
-        consumer = SubscribedConsumer({}, {}, lambda: None, lambda member: None)
+        callbacks = {} if on_assign is None else {"on_assign": on_assign}
+        consumer = SubscribedConsumer(conf, callbacks, lambda: None, lambda member: None)
         consumer.tend({"orders": "id-1"})
+        assert played[0].assigned()
+        played[0].records.append(Record(RETURNED - 1))
+        assert consumer.poll(0) is not None
         return consumer
 
     return made
 
 
-@pytest.mark.parametrize(("committed", "sought"), [(NOTHING, [RETURNED]), (5, []), (0, [])])
+def replaced(consumer: SubscribedConsumer, by: Played) -> list[int]:
+    """Have the consumer die and another one read `orders`; return where it begins."""
+    assert consumer.poll(0) is None
+    consumer.tend({"orders": "id-1"})
+    return by.assigned()
+
+
+@pytest.mark.parametrize("conf", [{}, {"partition.assignment.strategy": "range"}])
+@pytest.mark.parametrize(("committed", "begins"), [(NOTHING, RETURNED), (5, AS_TOLD), (0, AS_TOLD)])
 def test_what_a_dead_consumer_had_returned_is_not_read_again_where_the_group_has_no_offset(
-    reading: Reading, committed: int, sought: list[int]
+    reading: Reading, conf: dict[str, Any], committed: int, begins: int
 ) -> None:
     second = Played(Answer(committed))
-    consumer = reading(Played(), second)
-    assert consumer.poll(0) is None
-    for _ in range(2):
-        consumer.tend({"orders": "id-1"})
-    assert second.sought == sought
+    assert replaced(reading(Played(), second, **conf), second) == [begins]
 
 
 @pytest.mark.parametrize("trouble", [
     KafkaException(KafkaError(KafkaError._TIMED_OUT)),
     Answer(NOTHING, KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE)),
 ])  # fmt: skip
-def test_what_the_group_has_committed_is_asked_again_where_it_was_not_told(
+def test_where_it_is_not_told_what_the_group_has_committed_what_was_returned_is_not_read_again(
     reading: Reading, trouble: Answer | KafkaException
 ) -> None:
-    second = Played(trouble, Answer(NOTHING))
+    second = Played(trouble)
+    assert replaced(reading(Played(), second), second) == [RETURNED]
+
+
+def test_it_is_read_on_there_too_though_the_next_consumer_died_before_it_returned_anything(reading: Reading) -> None:
+    second, third = Played(Answer(NOTHING)), Played(Answer(NOTHING))
+    consumer = reading(Played(), second, third)
+    assert replaced(consumer, second) == [RETURNED]
+    assert replaced(consumer, third) == [RETURNED]
+
+
+def test_where_the_caller_sought_it_is_read_on_though_nothing_was_returned_since(reading: Reading) -> None:
+    second = Played(Answer(NOTHING))
     consumer = reading(Played(), second)
-    consumer.poll(0)
-    consumer.tend({"orders": "id-1"})
-    assert second.sought == []
-    consumer.tend({"orders": "id-1"})
-    assert second.sought == [RETURNED]
+    consumer.seek(TopicPartition("orders", 0, 3))
+    assert replaced(consumer, second) == [3]
 
 
-def test_what_is_not_being_read_yet_is_read_on_later(reading: Reading) -> None:
-    second = Played(Answer(NOTHING), Answer(NOTHING))
-    second.cannot_seek = True
-    consumer = reading(Played(), second)
-    consumer.poll(0)
-    consumer.tend({"orders": "id-1"})
-    second.cannot_seek = False
-    consumer.tend({"orders": "id-1"})
-    assert second.sought == [RETURNED]
+def test_where_the_caller_begins_a_partition_himself_it_begins(reading: Reading) -> None:
+    def on_assign(kafka: Played, partitions: list[TopicPartition]) -> None:
+        offered.append([each.offset for each in partitions])
+        kafka.assign([TopicPartition("orders", 0, 2)])
+
+    offered: list[list[int]] = []
+    second = Played(Answer(NOTHING))
+    assert replaced(reading(Played(), second, on_assign=on_assign), second) == [2]
+    assert offered == [[AS_TOLD], [RETURNED]]
 
 
-@pytest.mark.parametrize(("committed", "sought", "returned"), [(NOTHING, [RETURNED], []), (5, [], [5])])
-@pytest.mark.parametrize("call", ["poll", "consume"])
-def test_records_that_came_before_it_was_seen_where_to_go_on_are_returned_only_if_the_group_is_there(
-    reading: Reading, call: str, committed: int, sought: list[int], returned: list[int]
+@pytest.mark.parametrize("callback", ["on_lost", "on_revoke"])
+def test_what_was_lost_or_revoked_begins_where_the_group_says_and_is_told_to_who_holds_records_of_it(
+    reading: Reading, callback: str
 ) -> None:
-    second = Played(Answer(committed))
-    consumer = reading(Played(), second)
-    consumer.poll(0)
-    second.records = [Record(5)]
-    messages = [consumer.poll(0)] if call == "poll" else consumer.consume(9, 0)
-    assert [each.offset() for each in messages if each is not None] == returned
-    assert second.sought == sought
+    first = Played()
+    consumer = reading(first)
+    first.callbacks[callback](first, first.assignment())
+    first.begun = []
+    assert first.assigned() == [AS_TOLD]
+    assert consumer.take_revoked() == {("orders", 0)}
 
 
-def test_records_that_came_before_it_could_be_seen_where_to_go_on_come_again(reading: Reading) -> None:
-    second = Played(KafkaException(KafkaError(KafkaError._TIMED_OUT)), Answer(NOTHING))
-    consumer = reading(Played(), second)
-    consumer.poll(0)
-    second.records = [Record(20), Record(21)]
-    assert consumer.consume(9, 0) == []
-    assert second.sought == [20]
-    second.records = [Record(20)]
-    assert consumer.poll(0) is None
-    assert second.sought == [20, RETURNED]
-    second.records = [Record(RETURNED)]
-    assert consumer.poll(0) is not None
-
-
-@pytest.mark.parametrize("at", [NOTHING, KafkaException(KafkaError(KafkaError._FATAL))])
-def test_where_nothing_is_known_to_have_been_returned_the_group_begins_as_it_is_told(
-    reading: Reading, monkeypatch: pytest.MonkeyPatch, at: int | KafkaException
-) -> None:
-    def position(partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        if isinstance(at, KafkaException):
-            raise at
-        return [TopicPartition(each.topic, each.partition, at) for each in partitions]
-
-    first, second = Played(), Played(Answer(NOTHING))
+def test_where_nothing_is_known_to_have_been_returned_the_group_begins_as_it_is_told(reading: Reading) -> None:
+    first, second = Played(), Played()
     consumer = reading(first, second)
-    monkeypatch.setattr(first, "position", position)
-    assert consumer.poll(0) is None
-    consumer.tend({"orders": "id-1"})
-    assert (second.subscribed, second.sought) == (["orders"], [])
+    consumer.seek(TopicPartition("orders", 0, OFFSET_END))
+    assert replaced(consumer, second) == [AS_TOLD]
 
 
 def test_what_was_returned_long_ago_may_have_been_read_on_by_others(
     reading: Reading, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscribed_consumer, "_GO_ON_SECONDS", -1.0)
+    monkeypatch.setattr(going_on, "GO_ON_SECONDS", -1.0)
     second = Played()
-    consumer = reading(Played(), second)
-    consumer.poll(0)
-    consumer.tend({"orders": "id-1"})
-    assert second.sought == []
+    assert replaced(reading(Played(), second), second) == [AS_TOLD]
 
 
-def test_where_a_topic_was_read_up_to_says_nothing_of_another_of_its_name(reading: Reading) -> None:
+def test_another_topic_of_that_name_begins_at_its_start_and_nothing_of_it_is_returned_before_the_group_is_there(
+    reading: Reading,
+) -> None:
     second = Played()
     reading(Played(), second).tend({"orders": "id-2"})
-    assert RETURNED not in second.sought
+    assert second.assigned() == [OFFSET_BEGINNING]
+    assert second.told == ["pause"]
+
+
+def test_what_kafkas_client_threw_away_when_a_signal_interrupted_it_comes_again(reading: Reading) -> None:
+    first = Played()
+    consumer = reading(first)
+    first.records = [KeyboardInterrupt(), Record(RETURNED)]
+    with pytest.raises(KeyboardInterrupt):
+        consumer.poll(0)
+    first.at = RETURNED + 1
+    assert consumer.poll(0) is not None
+    assert first.sought == [RETURNED]
+
+
+def test_an_interrupt_that_cost_nothing_changes_nothing(reading: Reading) -> None:
+    first = Played()
+    consumer = reading(first)
+    first.records = [KeyboardInterrupt(), Record(RETURNED)]
+    with pytest.raises(KeyboardInterrupt):
+        consumer.poll(0)
+    assert consumer.poll(0) is not None
+    assert first.sought == []
+
+
+def test_where_an_interrupt_cost_what_came_first_of_a_partition_the_group_is_joined_anew(reading: Reading) -> None:
+    first, second = Played(Answer(NOTHING)), Played()
+    consumer = reading(first, second)
+    first.callbacks["on_revoke"](first, first.assignment())
+    first.begun = []
+    assert first.assigned() == [AS_TOLD]
+    first.records = [KeyboardInterrupt()]
+    with pytest.raises(KeyboardInterrupt):
+        consumer.poll(0)
+    second.records = [Record(0)]
+    consumer.poll(0)
+    consumer.tend({"orders": "id-1"})
+    assert second.assigned() == [AS_TOLD]
+
+
+def test_an_interrupt_while_a_consumer_is_replaced_leaves_one_that_can_be_used(
+    reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    first, second, third = Played(), Played(), Played(Answer(NOTHING))
+    consumer = reading(first, second, third)
+    monkeypatch.setattr(first, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        consumer.poll(0)
+    consumer.tend({"orders": "id-1"})
+    assert third.assigned() == [RETURNED]
 
 
 def test_a_topic_is_left_once_what_had_arrived_of_it_then_was_returned(

@@ -14,6 +14,7 @@ from topicfold.client.consuming import subscribed_consumer
 from topicfold.client.consuming.subscribed_consumer import SubscribedConsumer
 from topicfold.errors import BadSetting
 
+RECORD: Any = SimpleNamespace(error=lambda: None, topic=lambda: "orders", partition=lambda: 0, offset=lambda: 0)
 DEAD = KafkaError(KafkaError._FATAL, "ConsumerGroupHeartbeat fatal error")
 
 
@@ -47,7 +48,7 @@ class Played:
 
     def consume(self, *_: Any) -> list[Any]:
         self.callbacks["on_assign"](self, [])
-        return [SimpleNamespace(error=lambda: None)]
+        return [RECORD]
 
     def close(self) -> None:
         self.is_closed = True
@@ -84,9 +85,8 @@ def test_one_that_dies_again_and_again_is_told_of_after_five_in_a_row(monkeypatc
     monkeypatch.setattr(subscribed_consumer, "open_consumer", open_next)
     consumer = SubscribedConsumer({}, {}, lambda: None, lambda member: None)
     assert [consumer.poll(0) for _ in range(4)] == [None] * 4
-    record: Any = SimpleNamespace(error=lambda: None)
-    monkeypatch.setattr(opened[-1], "poll", lambda _: record)
-    assert consumer.poll(0) is record
+    monkeypatch.setattr(opened[-1], "poll", lambda _: RECORD)
+    assert consumer.poll(0) is RECORD
     monkeypatch.undo()
     monkeypatch.setattr(subscribed_consumer, "open_consumer", open_next)
     assert [consumer.poll(0) for _ in range(5)] == [None] * 5
@@ -199,8 +199,7 @@ def test_of_records_that_the_caller_is_given_just_those_are_stored_that_he_does_
 
     monkeypatch.setattr(played, "store_offsets", store_offsets, raising=False)
     consumer = SubscribedConsumer(conf, {}, lambda: None, lambda member: None)
-    record: Any = SimpleNamespace(error=lambda: None)
     failure: Any = SimpleNamespace(error=lambda: DEAD)
-    for each in (record, failure):
+    for each in (RECORD, failure):
         consumer.store(each)
-    assert stored == [record] * number
+    assert stored == [RECORD] * number

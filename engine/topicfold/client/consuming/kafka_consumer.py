@@ -26,10 +26,9 @@ _DEFAULTS: Mapping[str, Any] = {
     "topic.metadata.refresh.interval.ms": 5_000,
 }
 _NEWER: Mapping[str, Any] = {"group.protocol": "consumer"}
-_CLASSIC: Mapping[str, Any] = {"partition.assignment.strategy": "cooperative-sticky"}
-_CLASSIC_ONLY = frozenset(
-    {"partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms", "group.protocol.type"}
-)
+_STRATEGY = "partition.assignment.strategy"
+_CLASSIC: Mapping[str, Any] = {_STRATEGY: "cooperative-sticky"}
+_CLASSIC_ONLY = frozenset({_STRATEGY, "session.timeout.ms", "heartbeat.interval.ms", "group.protocol.type"})
 """librdkafka takes none of these beside the newer protocol, so who sets one has chosen."""
 _STATIC = "group.instance.id"
 """By the newer protocol, a member that died and comes back under its own id dies again as long as its session lasts. By
@@ -70,6 +69,17 @@ def sasl_settings(username: str, password: str) -> Mapping[str, str]:
     return {"sasl.username": username, "sasl.password": password}
 
 
+def is_incremental(conf: Mapping[str, Any], *, newer: bool) -> bool:
+    """Return whether a consumer that was opened so is assigned what comes and goes, rather than all that it has.
+
+    >>> is_incremental({}, newer=True), is_incremental({"partition.assignment.strategy": "range"}, newer=True)
+    (True, False)
+    """
+    settings = {**_protocol(conf, newer=newer), **conf}
+    is_newer = settings.get("group.protocol", "").lower() == _NEWER["group.protocol"]
+    return is_newer or "cooperative" in settings[_STRATEGY]
+
+
 def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
     """Return a consumer. If `conf` leaves it to us, members agree by KIP-848 if `newer`, else cooperative-sticky.
 
@@ -80,12 +90,8 @@ def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
     """
     if not any(map(conf.get, _BROKERS)):
         raise BadSetting(f"{_BROKERS[0]} must be set", hint="Give HOST:PORT of a broker.")
-    if conf.get("group.protocol", "").lower() == _NEWER["group.protocol"]:
-        protocol: Mapping[str, Any] = {}
-    else:
-        protocol = _NEWER if newer and chooses_protocol(conf) else _CLASSIC
     stores = {_STORE: False} if stores_by_itself(conf) else {}
-    return open_kafka_client(Consumer, {**_DEFAULTS, **protocol, **conf, **stores})
+    return open_kafka_client(Consumer, {**_DEFAULTS, **_protocol(conf, newer=newer), **conf, **stores})
 
 
 def is_membership_lost(error: KafkaError) -> bool:
@@ -179,6 +185,13 @@ class KafkaLook:
                     if error_in(error).code() in _ABSENT:
                         found[name] = None
         return found
+
+
+def _protocol(conf: Mapping[str, Any], *, newer: bool) -> Mapping[str, Any]:
+    """Return what is set of the protocol where `conf` does not."""
+    if conf.get("group.protocol", "").lower() == _NEWER["group.protocol"]:
+        return {}
+    return _NEWER if newer and chooses_protocol(conf) else _CLASSIC
 
 
 def _says(error: KafkaError, codes: Collection[int]) -> bool:

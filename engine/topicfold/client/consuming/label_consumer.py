@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -89,7 +89,8 @@ class LabelConsumer(PassedOn):
         listing returns for these properties; the server must confirm that its listing uses them, and is asked every
         second. Either pass a `client`, which stays open, or the `url` of the server. Polls call `on_topics` with the
         full names of the topics that were added and of those that were removed. `on_assign`, `on_revoke` and `on_lost`
-        are those of `Consumer.subscribe`. What they raise is raised by the poll that called them, or by the next poll
+        are those of `Consumer.subscribe`; `on_assign` gets the offset of a partition that is read on elsewhere than the
+        group says, and may assign another. What they raise is raised by the poll that called them, or by the next poll
         if that one returns records.
 
         Raises:
@@ -170,26 +171,33 @@ class LabelConsumer(PassedOn):
             RuntimeError: the consumer is closed.
         """
         self._raise_postponed()
-        for seconds in _slices(timeout):
-            with self._polling:
-                self._require_open()
-                self._polls_within += 1
-                try:
-                    self._tend()
-                    # One without a value is false.
-                    if (message := self._subscribed.poll(seconds)) is not None:
-                        self._subscribed.store(message)
-                        return message
-                finally:
-                    self._end_poll()
-        return None
+        message: Message | None = None
+        try:
+            for seconds in _slices(timeout):
+                with self._polling:
+                    self._require_open()
+                    self._polls_within += 1
+                    try:
+                        self._tend()
+                        # One without a value is false.
+                        if (message := self._subscribed.poll(seconds)) is not None:
+                            self._subscribed.store(message)
+                            break
+                    finally:
+                        self._end_poll()
+        except BaseException as error:
+            if message is None:
+                raise
+            self._postponed = error
+        return message
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
         """Return up to `num_messages` records and errors, as many as arrive within `timeout` seconds.
 
         There are fewer if the topic of one of them is about to be dropped or to start over: the next call does that,
-        so that their offsets can be stored first. Unless `enable.auto.offset.store` is false, offsets are stored when
-        this returns. An error after some have arrived, or Ctrl-C, is raised by the next call.
+        so that their offsets can be stored first. Those of a partition that is revoked meanwhile are left out. Unless
+        `enable.auto.offset.store` is false, offsets are stored when this returns. An error after some have arrived, or
+        Ctrl-C, is raised by the next call.
 
         Raises:
             TopicfoldError, RuntimeError: as for `poll`.
@@ -205,27 +213,33 @@ class LabelConsumer(PassedOn):
                     try:
                         if not self._tend(held):
                             break
-                        more = self._subscribed.consume(num_messages - len(messages), seconds)
+                        before = len(messages)
+                        # In one step, so that an interrupt costs none of them.
+                        messages.extend(self._subscribed.consume(num_messages - before, seconds))
+                        held |= {_partition_of(each) for each in messages[before:] if each.error() is None}
+                        messages[:before] = self._without_revoked(messages[:before])
                     finally:
                         self._end_poll()
-                messages += more
-                held |= {(each.topic() or "", each.partition() or 0) for each in more if each.error() is None}
                 if len(messages) >= num_messages:
                     break
         except BaseException as error:
             if not messages:
                 raise
             self._postponed = error
+        messages = self._without_revoked(messages)
         with self._polling:
             if not self._is_closed:
-                for message in messages:
-                    self._subscribed.store(message)
+                self._store(messages)
         return messages
 
     def store_offsets(self, message: Message | None = None, offsets: list[TopicPartition] | None = None) -> None:
         """Store offsets to be committed, like `Consumer.store_offsets`, if `enable.auto.offset.store` is false."""
         self._require_open()
         self._subscribed.store_offsets(message, offsets)
+
+    def seek(self, partition: TopicPartition) -> None:
+        """Go on from another offset, like `Consumer.seek`."""
+        self._subscribed.seek(partition)
 
     def pause(self, partitions: list[TopicPartition]) -> None:
         """Return no records of these partitions until `resume`, like `Consumer.pause`.
@@ -321,6 +335,19 @@ class LabelConsumer(PassedOn):
                 self._on_topics(change.added, change.removed)
         return keeps_held
 
+    def _without_revoked(self, messages: list[Message]) -> list[Message]:
+        """Return those that no other member reads by now."""
+        revoked = self._subscribed.take_revoked()
+        return [each for each in messages if _partition_of(each) not in revoked] if revoked else messages
+
+    def _store(self, messages: Iterable[Message]) -> None:
+        """Have the offsets of records that are returned now committed; an interrupt waits for the next call."""
+        try:
+            for each in messages:
+                self._subscribed.store(each)
+        except BaseException as error:  # noqa: BLE001 - the next call raises it; this one has records to return
+            self._postponed = error
+
     def _end_poll(self) -> None:
         self._polls_within -= 1
         if self._closes_late and not self._polls_within:
@@ -355,6 +382,10 @@ def _require_threads() -> None:
             "Kafka's client waits",
             hint="Consume in a process that gevent has not patched.",
         )
+
+
+def _partition_of(message: Message) -> Partition:
+    return message.topic() or "", message.partition() or 0
 
 
 def _end_aside(following: Following, kafka_topics: KafkaTopics) -> None:

@@ -45,11 +45,6 @@ class PassedOn(ABC):
         with self._kafka as kafka:
             return kafka.assignment()
 
-    def seek(self, partition: TopicPartition) -> None:
-        """Go on from another offset."""
-        with self._kafka as kafka:
-            kafka.seek(partition)
-
     def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any:
         """Return the metadata of the cluster, or of one topic."""
         with self._kafka as kafka:

@@ -8,14 +8,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.client.consuming.assignment_check import AssignmentCheck, Elsewhere
 from topicfold.client.consuming.callbacks import Callbacks
 from topicfold.client.consuming.gate import Gate
+from topicfold.client.consuming.going_on import GoingOn
 from topicfold.client.consuming.kafka_consumer import (
     chooses_protocol,
     is_about_missing_topic,
+    is_incremental,
     is_membership_lost,
     is_protocol_refused,
     open_consumer,
@@ -27,8 +29,9 @@ from topicfold.client.consuming.subscription import Partition, Subscription
 from topicfold.errors import BadSetting
 from topicfold.kafka_client import error_in
 
-_log = logging.getLogger(__name__)
+HandOut = Callable[[Consumer, float], Iterable[Message | None]]
 
+_log = logging.getLogger(__name__)
 
 _MAX_REOPENED = 5
 """So often in a row a consumer that died is replaced before the caller is told."""
@@ -37,8 +40,6 @@ _MAX_POLL_INTERVAL_MS = 300_000
 """What Kafka's client takes for that, after which a member that does not poll is out of the group."""
 _COMMITTED_SECONDS = 2.0
 _GIVE_WAY_SECONDS = 0.1
-_GO_ON_SECONDS = 60.0
-"""For so long, what comes back of a consumer that was left is read on; later, others may have read on there."""
 _STORES_ITSELF = "StoreOffsets failed: enable.auto.offset.store is not false, so offsets are stored without the caller"
 _NOTICE_SECONDS = 30.0
 """So long at most, it takes a member that polls to notice that a topic was made anew, and to leave the former one."""
@@ -68,7 +69,9 @@ class SubscribedConsumer:
         """
         self._callbacks = Callbacks()
         self._conf = self._callbacks.of_settings(conf)
-        self._on_rebalance = self._callbacks.kept_from(on_rebalance)
+        self._told = self._callbacks.kept_from(on_rebalance)
+        own = {"on_assign": self._on_assign, "on_revoke": self._on_revoke, "on_lost": self._on_lost}
+        self._on_rebalance = self._callbacks.kept_from(own)
         self._stores = stores_by_itself(conf)
         self._on_missing = on_missing
         self._is_newer = True
@@ -77,11 +80,13 @@ class SubscribedConsumer:
         self._ends: dict[str, Mapping[int, int]] = {}
         self._reopened = 0
         self._is_lost = False
-        self._left_at: dict[Partition, int] = {}
-        """Up to where a consumer that was left had returned records."""
-        self._left_until = 0.0
+        self._going_on = GoingOn()
+        self._revoked: set[Partition] = set()
+        self._is_handing_out = False
+        """Whether a call of Kafka's client did not end that hands out records, or these were not passed on."""
         self._gate = Gate()
         self._kafka: Consumer = open_consumer(self._conf, newer=True)
+        self._is_incremental = is_incremental(self._conf, newer=True)
         self._start_over = StartOver(self._kafka, self._gate)
 
     def tend(self, there: Mapping[str, str]) -> None:
@@ -120,6 +125,12 @@ class SubscribedConsumer:
             if self._stores:
                 raise KafkaException(KafkaError(KafkaError._INVALID_ARG, _STORES_ITSELF))
             self._kafka.store_offsets(message=message, offsets=offsets)
+
+    def seek(self, partition: TopicPartition) -> None:
+        """Go on from another offset, also as another consumer."""
+        with self._gate:
+            self._kafka.seek(partition)
+            self._going_on.at({_name(partition): partition.offset})
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return no records of these partitions until `resume`.
@@ -162,9 +173,8 @@ class SubscribedConsumer:
             # zero: where a leader had ever moved, or restarted, it would ask for the new topic in vain.
             _log.info("a topic was recreated; rejoining the group")
             self._reopen()
-            self._left_at = {each: offset for each, offset in self._left_at.items() if each[0] not in anew}
+            self._going_on.forget(anew)
         now, assigned = time.monotonic(), self._kafka.assignment()
-        self._go_on(assigned, now)
         names = {each.topic for each in assigned}
         target = self._subscription.next(there, names, self._in_flight(assigned), now)
         if target:
@@ -178,91 +188,74 @@ class SubscribedConsumer:
             self._reopen()
             return
         self._note_ends(assigned)
-        partitions = {(each.topic, each.partition) for each in assigned}
-        for partition in self._start_over.tend(self._subscription.starts_over(partitions), partitions):
-            self._subscription.restarted(partition)
+        self._tend_start_over(_named(assigned))
 
-    def _go_on(self, assigned: Iterable[TopicPartition], now: float) -> set[Partition]:
-        """Read on behind what was returned, where the group has no offset: it would come again, or the next never.
+    def _on_assign(self, kafka: Consumer, partitions: list[TopicPartition]) -> None:
+        """Have partitions begin where they go on, unless the caller has them begin elsewhere.
 
-        Return of which partitions that is. What cannot be learnt or done yet is tried again.
+        To seek later is too late: the poll that assigns a partition may return its first records as well.
         """
-        if now > self._left_until:
-            self._left_at.clear()
-        own = [each for each in assigned if (each.topic, each.partition) in self._left_at]
-        sought: set[Partition] = set()
-        if not own:
-            return sought
+        named = _named(partitions)
+        assigned = named.union(_named(kafka.assignment()))
+        starts = dict.fromkeys(self._subscription.starts_over(assigned), OFFSET_BEGINNING)
+        starts |= self._uncommitted(self._going_on.take_left(named - starts.keys(), time.monotonic()))
+        own = [TopicPartition(each.topic, each.partition, starts.get(_name(each), each.offset)) for each in partitions]
+        self._tell("on_assign", kafka, own)
+        if own and named.isdisjoint(_named(kafka.assignment())):
+            (kafka.incremental_assign if self._is_incremental else kafka.assign)(own)
+        begun = [each for each in kafka.assignment() if _name(each) in named]
+        self._going_on.at({_name(each): each.offset for each in begun})
+        self._tend_start_over(assigned)
+
+    def _uncommitted(self, left: dict[Partition, int]) -> dict[Partition, int]:
+        """Return those of which the group has no offset, as far as that can be learnt."""
+        if not left:
+            return left
         try:
-            answers = self._kafka.committed(own, timeout=_COMMITTED_SECONDS)
+            answers = self._kafka.committed([TopicPartition(*each) for each in left], timeout=_COMMITTED_SECONDS)
         except KafkaException as error:
             _log.info("the group's committed offsets are not known: %s", error)
-            return sought
-        for each in answers:
-            if each.error is not None:
-                continue
-            partition = each.topic, each.partition
-            offset = self._left_at.pop(partition)
-            if each.offset >= 0:
-                continue
-            if self._seek(partition, offset):
-                sought.add(partition)
-            else:
-                self._left_at[partition] = offset
-        return sought
+            return left
+        committed = {_name(each) for each in answers if each.error is None and each.offset >= 0}
+        return {partition: offset for partition, offset in left.items() if partition not in committed}
 
-    def _come_again(self, messages: Iterable[Message]) -> set[Partition]:
-        """Return the partitions of which these records come again, or others before them.
+    def _on_revoke(self, kafka: Consumer, partitions: list[TopicPartition]) -> None:
+        self._note_revoked(kafka, partitions)
+        self._tell("on_revoke", kafka, partitions)
 
-        One poll may be assigned a partition and return its first records, before it was seen where to go on. To commit
-        what is behind them, and so be told later that the group is there, would lose what is before them.
+    def _on_lost(self, kafka: Consumer, partitions: list[TopicPartition]) -> None:
+        self._note_revoked(kafka, partitions)
+        self._tell("on_lost" if "on_lost" in self._told else "on_revoke", kafka, partitions)
+
+    def _note_revoked(self, kafka: Consumer, partitions: list[TopicPartition]) -> None:
+        if kafka is self._kafka:
+            self._revoked |= _named(partitions)
+            self._going_on.revoked(_named(partitions))
+
+    def _tell(self, name: str, kafka: Consumer, partitions: list[TopicPartition]) -> None:
+        if name in self._told:
+            self._told[name](kafka, partitions)
+
+    def take_revoked(self) -> Collection[Partition]:
+        """Return the partitions that were revoked or lost since this was last called: they begin where the group says.
+
+        Not those of a consumer that was replaced, which may be read on behind what is held here.
         """
-        first: dict[Partition, int] = {}
-        for each in messages:
-            if each.error() is None:
-                first.setdefault((each.topic() or "", each.partition() or 0), each.offset() or 0)
-        again = self._go_on([TopicPartition(*each) for each in first], time.monotonic())
-        for partition in first.keys() & self._left_at.keys():
-            self._seek(partition, first[partition])
-            again.add(partition)
-        return again
+        revoked, self._revoked = self._revoked, set()
+        return revoked
 
-    def _seek(self, partition: Partition, offset: int) -> bool:
-        """Read this partition from there; return False where it is not being read yet, or no more."""
-        try:
-            self._kafka.seek(TopicPartition(*partition, offset))
-        except KafkaException:
-            return False
-        return True
-
-    def _note_left(self) -> None:
-        """Keep up to where records were returned of what this consumer is about to leave."""
-        try:
-            own = self._kafka.position(self._kafka.assignment())
-        except KafkaException:
-            # It died, and knows no more what it had.
-            return
-        self._left_at |= {(each.topic, each.partition): each.offset for each in own if each.offset >= 0}
-        self._left_until = time.monotonic() + _GO_ON_SECONDS
+    def _tend_start_over(self, assigned: Collection[Partition]) -> None:
+        for partition in self._start_over.tend(self._subscription.starts_over(assigned), assigned):
+            self._subscription.restarted(partition)
 
     def poll(self, seconds: float) -> Message | None:
         """Return the next record, or the next error that the caller must know of; None if there is none in time."""
-        self._callbacks.raise_kept()
-        rest = self._left_after_others(seconds)
-        message = None if rest is None else self._kafka.poll(rest)
-        if message is not None and (passed_on := self._for_caller([message])):
-            return passed_on[0]
-        self._callbacks.raise_kept()
-        return None
+        messages = self._for_caller(seconds, lambda kafka, rest: [kafka.poll(rest)])
+        return messages[0] if messages else None
 
     def consume(self, count: int, seconds: float) -> list[Message]:
         """Return up to `count` of them."""
-        self._callbacks.raise_kept()
-        rest = self._left_after_others(seconds)
-        messages = [] if rest is None else self._for_caller(self._kafka.consume(count, rest))
-        if not messages:
-            self._callbacks.raise_kept()
-        return messages
+        return self._for_caller(seconds, lambda kafka, rest: kafka.consume(count, rest))
 
     def store(self, message: Message) -> None:
         """Have the next commit be behind a record that the caller is given now, unless `conf` says that he does this.
@@ -287,25 +280,58 @@ class SubscribedConsumer:
         end = time.monotonic() + seconds
         return max(end - time.monotonic(), 0.0) if self._gate.give_way(seconds) or not seconds else None
 
-    def _for_caller(self, messages: Collection[Message]) -> list[Message]:
-        again = self._come_again(messages) if self._left_at else ()
-        passed_on = []
-        for message in messages:
+    def _for_caller(self, seconds: float, hand_out: HandOut) -> list[Message]:
+        self._callbacks.raise_kept()
+        rest = self._left_after_others(seconds)
+        messages = [] if rest is None else self._passed_on(hand_out, rest)
+        if not messages:
+            self._callbacks.raise_kept()
+        return messages
+
+    def _passed_on(self, hand_out: HandOut, seconds: float) -> list[Message]:
+        if self._is_handing_out:
+            self._take_back()
+        self._is_handing_out = True
+        passed_on: list[Message] = []
+        behind: dict[Partition, int] = {}
+        for message in hand_out(self._kafka, seconds):
+            if message is None:
+                continue
             error = message.error()
             if error is None:
                 self._reopened = 0
-                if not again or (message.topic(), message.partition()) not in again:
-                    passed_on.append(message)
+                passed_on.append(message)
+                behind[message.topic() or "", message.partition() or 0] = (message.offset() or 0) + 1
             elif is_about_missing_topic(error):
                 self._on_missing()
             elif is_membership_lost(error) and self._reopened < _MAX_REOPENED:
                 self._reopened += 1
                 self._is_newer = self._is_newer and not (chooses_protocol(self._conf) and is_protocol_refused(error))
                 _log.info("rejoining the group: %s", error.str())
+                self._going_on.at(behind)
+                behind.clear()
                 self._reopen()
             else:
                 passed_on.append(message)
+        self._going_on.at(behind)
+        self._is_handing_out = False
         return passed_on
+
+    def _take_back(self) -> None:
+        """Have come again what Kafka's client handed out and nobody got.
+
+        Where the handler of a signal raises while it waits for records, it throws away those that come.
+        """
+        try:
+            positions = {_name(each): each.offset for each in self._kafka.position(self._kafka.assignment())}
+            thrown_away = self._going_on.thrown_away(positions)
+            for partition, offset in thrown_away.items():
+                if offset < 0:
+                    raise KafkaException(KafkaError(KafkaError._NO_OFFSET, f"{partition} began with it"))
+                self._kafka.seek(TopicPartition(*partition, offset))
+        except KafkaException as error:
+            _log.info("rejoining the group, for records that an interrupt had cost: %s", error)
+            self._reopen()
 
     def _reopen(self) -> None:
         """Go on with another consumer; where none can be had, the next tending tries it again.
@@ -316,13 +342,16 @@ class SubscribedConsumer:
         self._is_lost = True
         with self._gate.alone():
             kafka = open_consumer(self._conf, newer=self._is_newer)
-            self._note_left()
-            self._kafka.close()
+            # First: what is interrupted from here on begins again with a consumer that is open.
+            left, self._kafka = self._kafka, kafka
+            self._start_over = StartOver(kafka, self._gate)
+            self._is_incremental = is_incremental(self._conf, newer=self._is_newer)
+            self._going_on.leave(time.monotonic())
+            self._is_handing_out = False
             self._subscription.forget()
             self._check.reset()
             self._ends = {}
-            self._kafka = kafka
-            self._start_over = StartOver(kafka, self._gate)
+            left.close()
         self._is_lost = False
 
     def _note_ends(self, assigned: Iterable[TopicPartition]) -> None:
@@ -351,7 +380,11 @@ def _named(partitions: Iterable[TopicPartition]) -> set[Partition]:
     for each in given:
         if not isinstance(each, TopicPartition):
             raise TypeError(f"expected a TopicPartition, not {each!r}")
-    return {(each.topic, each.partition) for each in given}
+    return {_name(each) for each in given}
+
+
+def _name(partition: TopicPartition) -> Partition:
+    return partition.topic, partition.partition
 
 
 def _distrust_seconds(conf: Mapping[str, Any]) -> float:
