@@ -148,6 +148,8 @@ async def test_what_neither_log_nor_history_holds_is_refused(tmp_path: Path) -> 
     assert caught.value.reason == (
         f"partition {PARTITION} of the log begins at offset 8 now, and the newest commit up to there ends at 6"
     )
+    assert "`topicfold doctor`" in caught.value.hint
+    assert "--snapshot DIR" not in caught.value.hint
     with pytest.raises(Resync, match=f"^partition {PARTITION} of the log begins at offset 8 now$") as caught:
         await at(past_of(TrimmedLog(log, floor=8), max_events=5), 9)
     assert "--snapshot DIR" in caught.value.hint

@@ -42,7 +42,8 @@ _SNAPSHOT_HINT = (
     "A snapshot that `topicfold compact` writes knows all that was since its first commit's beginning: "
     "start the node with --snapshot DIR."
 )
-_EVENTS_HINT = f"{_SNAPSHOT_HINT} TOPICFOLD_PAST_MAX_EVENTS limits how many events are folded for one query."
+_OWN_SNAPSHOT_HINT = "This node's snapshot does not have it: `topicfold doctor` says whether the snapshot can be read."
+_EVENTS_HINT = "TOPICFOLD_PAST_MAX_EVENTS limits how many events are folded for one query."
 
 
 class PastNamespace(NamedTuple):
@@ -111,7 +112,7 @@ class Past:
         since = await first_time_ms(self._log, partition, start, end)
         raise Resync(
             f"the state at {brief_time_text(time_ms)} is not known: the log begins at {_when(since)}{why}",
-            hint=_SNAPSHOT_HINT,
+            hint=self._snapshot_hint,
         )
 
     async def known_since(self, partition: int) -> str:
@@ -257,9 +258,14 @@ class Past:
         begin = (await self._log.start_offsets())[partition]
         if begin <= start and position - start > self._max_events:
             events = f"{position - start} events would have to be folded"
-            return Resync(f"{events}, and {self._max_events} may be", hint=_EVENTS_HINT)
+            return Resync(f"{events}, and {self._max_events} may be", hint=f"{self._snapshot_hint} {_EVENTS_HINT}")
         commit = f", and the newest commit up to there ends at {start}" if start else ""
-        return Resync(f"partition {partition} of the log begins at offset {begin} now{commit}", hint=_SNAPSHOT_HINT)
+        begins = f"partition {partition} of the log begins at offset {begin} now{commit}"
+        return Resync(begins, hint=self._snapshot_hint)
+
+    @property
+    def _snapshot_hint(self) -> str:
+        return _SNAPSHOT_HINT if self._snapshots.archive is None else _OWN_SNAPSHOT_HINT
 
     async def _is_archived(self, partition: int, position: int) -> bool:
         archive = self._snapshots.archive
