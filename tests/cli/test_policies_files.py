@@ -307,6 +307,20 @@ def test_what_the_server_refuses_is_said_and_the_others_are_done(run: Run, clien
     assert (client.get_topic("orders").labels["tier"], client.get_labels("old")) == ("gold", {"team": "ship"})
 
 
+def test_what_somebody_changes_meanwhile_is_refused_in_one_line_that_names_the_topic_once(
+    run: Run, client: Client, changed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*arguments: Any) -> Iterator[Any]:
+        client.set_labels("orders", {"tier": "lead"})
+        return apply_steps(*arguments)
+
+    monkeypatch.setattr("topicfold.client.applying.apply_steps", late)
+    done = run("policies", "apply", "-f", str(changed))
+    assert done.code == 7
+    assert f"error: {ORDERS} has another version now\n" in done.err
+    assert client.get_labels("orders")["tier"] == "lead"
+
+
 @pytest.fixture
 def half_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server cannot read the record of `orders`, and says so."""

@@ -186,7 +186,8 @@ def apply(
     would = f"would {made}{summed_up(done)}; {refused} would be refused"
     session.output.note(would if dry_run else f"{made}, {refused} failed")
     if len(done) < len(planned):
-        lines = [f"{topic}: {problem}" for topic, problem in sorted(problems.items()) if problem]
+        told = sorted((topic, problem) for topic, problem in problems.items() if problem)
+        lines = [problem if topic in problem else f"{topic}: {problem}" for topic, problem in told]
         session.output.failure("\n".join(lines), f"once this is fixed: {again}")
         raise typer.Exit(ExitCode.PARTLY_FAILED)
 
