@@ -1,4 +1,4 @@
-"""The logs that every promise is shown on, a broker that guards, and Pulsar's own clients with nodes to talk to."""
+"""What tests share: logs, a place to consume in, a broker that guards, and Pulsar's own clients with nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from tests.brokers.guarded import GuardedKafka
 from tests.integration.command import environment_in
-from tests.integration.node import running
+from tests.integration.consuming import Place, place_on
+from tests.integration.node import Node, running
 from tests.prerequisites import needed
 from tests.pulsar.admin import PulsarAdmin, tool_process
 from tests.pulsar.answering import AnsweringProcess
@@ -24,6 +25,21 @@ def log_options(request: pytest.FixtureRequest, tmp_path: Path) -> Sequence[str]
         return ["--log", str(tmp_path / "log.db")]
     bootstrap = request.getfixturevalue("kafka_bootstrap")
     return ["--kafka", bootstrap, "--kafka-topic", request.getfixturevalue("fresh_topic")()]
+
+
+@pytest.fixture(scope="module")
+def node(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """A server that keeps records and leaves Kafka alone."""
+    directory = tmp_path_factory.mktemp("node")
+    with running(["--log", str(directory / "log.db")], directory) as (node,):
+        yield node
+
+
+@pytest.fixture
+def place(node: Node, kafka_bootstrap: str) -> Iterator[Place]:
+    """A namespace of the test's own."""
+    with place_on(node.url, kafka_bootstrap) as place:
+        yield place
 
 
 @pytest.fixture(scope="module")

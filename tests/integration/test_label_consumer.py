@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any
 
@@ -16,27 +16,11 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from tests.client.waiting import eventually
-from tests.integration.consuming import PROTOCOLS, Place, place_on, read_all, read_for, read_until
-from tests.integration.node import Node, running
+from tests.integration.consuming import PROTOCOLS, Place, read_all, read_for, read_until
 from topicfold.client import LabelConsumer, NetChange
 from topicfold.client.consuming import subscribed_consumer
 
 pytestmark = pytest.mark.kafka
-
-
-@pytest.fixture(scope="module")
-def node(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
-    """A server that keeps records and leaves Kafka alone."""
-    directory = tmp_path_factory.mktemp("node")
-    with running(["--log", str(directory / "log.db")], directory) as (node,):
-        yield node
-
-
-@pytest.fixture
-def place(node: Node, kafka_bootstrap: str) -> Iterator[Place]:
-    """A namespace of the test's own."""
-    with place_on(node.url, kafka_bootstrap) as place:
-        yield place
 
 
 @pytest.fixture(params=PROTOCOLS)

@@ -9,15 +9,14 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from tests.client.waiting import eventually
-from tests.integration.consuming import PROTOCOLS, Place, place_on, read_all, read_for, read_until
-from tests.integration.node import Node, running
+from tests.integration.consuming import PROTOCOLS, Place, read_all, read_for, read_until
 from topicfold.client import LabelConsumer
 from topicfold.client.consuming import label_consumer
 from topicfold.client.consuming.assignment_check import AssignmentCheck
@@ -25,21 +24,6 @@ from topicfold.client.consuming.assignment_check import AssignmentCheck
 pytestmark = pytest.mark.kafka
 
 EAGER = {"group.protocol": "classic", "partition.assignment.strategy": "range"}
-
-
-@pytest.fixture(scope="module")
-def node(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
-    """A server that keeps records and leaves Kafka alone."""
-    directory = tmp_path_factory.mktemp("node")
-    with running(["--log", str(directory / "log.db")], directory) as (node,):
-        yield node
-
-
-@pytest.fixture
-def place(node: Node, kafka_bootstrap: str) -> Iterator[Place]:
-    """A namespace of the test's own."""
-    with place_on(node.url, kafka_bootstrap) as place:
-        yield place
 
 
 @pytest.fixture(params=[*PROTOCOLS, "eager"])

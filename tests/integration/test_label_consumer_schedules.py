@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaException, Message
 
-from tests.integration.consuming import PROTOCOLS, Place, place_on
-from tests.integration.node import Node, running
+from tests.integration.consuming import PROTOCOLS, Place
 from topicfold.client import LabelConsumer
 from topicfold.client.consuming import label_consumer, subscribed_consumer
 from topicfold.client.consuming.assignment_check import AssignmentCheck
@@ -35,21 +34,6 @@ _CONF: dict[str, dict[str, Any]] = {
 }
 
 Partition = tuple[str, int]
-
-
-@pytest.fixture(scope="module")
-def node(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
-    """A server that leaves Kafka alone."""
-    directory = tmp_path_factory.mktemp("node")
-    with running(["--log", str(directory / "log.db")], directory) as (node,):
-        yield node
-
-
-@pytest.fixture
-def place(node: Node, kafka_bootstrap: str) -> Iterator[Place]:
-    """A namespace of the test's own."""
-    with place_on(node.url, kafka_bootstrap) as place:
-        yield place
 
 
 class Interrupted(Exception):
