@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from topicfold.client import AnswerLost, Client, RetryRule, ServerUnreachable, UnexpectedAnswer
+from topicfold.client.silence import BROKE_OFF_HINT
 from topicfold.errors import Forbidden, InvalidRequest, Resync, TopicfoldError, TopicNotFound
 
 IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
@@ -223,6 +224,24 @@ def test_of_a_server_that_hangs_up_and_never_answered_it_is_said_that_one_of_tls
             with pytest.raises(ServerUnreachable, match=said):
                 client.list_tenants()
         hanging_up.join()
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 9", b"Transfer-Encoding: chunked"])
+def test_of_an_answer_that_breaks_off_it_is_said_that_it_was_begun_and_less_may_be_asked_for(framing: bytes) -> None:
+    def break_off(server: socket.socket) -> None:
+        for _ in range(IMPATIENT.max_attempts):
+            with server.accept()[0] as connection:
+                connection.recv(4_096)
+                connection.sendall(b"HTTP/1.1 200 OK\r\n%b\r\n\r\n2\r\n[1\r\n" % framing)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        breaking_off = threading.Thread(target=break_off, args=[server])
+        breaking_off.start()
+        client = Client(f"http://127.0.0.1:{server.getsockname()[1]}", retry=IMPATIENT)
+        with client, pytest.raises(ServerUnreachable, match=r"in the middle$") as broken:
+            client.list_tenants()
+        assert broken.value.hint == BROKE_OFF_HINT
+        breaking_off.join()
 
 
 def test_a_server_that_never_answers_costs_the_time_out_and_no_more() -> None:

@@ -101,7 +101,7 @@ async def test_an_error_on_the_way_cuts_it_off() -> None:
 
 @pytest.mark.parametrize(
     ("reads", "then", "reason"),
-    [(2, None, "not read in 0.05 s"), (1000, LogUnavailable("away"), "away")],
+    [(2, None, "not sent whole in 0.05 s"), (1000, LogUnavailable("away"), "away")],
     ids=["not read", "failed"],
 )
 async def test_the_log_says_which_answer_was_cut_and_why(reads: int, then: Exception | None, reason: str) -> None:

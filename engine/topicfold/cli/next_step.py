@@ -105,6 +105,9 @@ SPOKEN_HERE: Mapping[str, str] = {
     "It takes requests, but is silent. If it is a Topicfold server, see its log, or raise timeout_seconds.": (
         "it takes requests, but is silent; if it is a Topicfold server, see its log, or raise --timeout-seconds"
     ),
+    "Try again. A node sends one answer for at most two minutes: ask for less, or for pages with limit.": (
+        "try again; a server sends one answer for at most two minutes: ask for less, or give --limit"
+    ),
     "GET /readyz?verbose tells more.": "try again in a moment",
     "Try again in a few seconds. GET /readyz?verbose tells whether this node reaches the Kafka cluster.": (
         "try again in a few seconds; topicfold doctor tells whether the server reaches the Kafka cluster"

@@ -23,7 +23,7 @@ from topicfold.client.connecting import DEFAULT_URL, Identity, http_options
 from topicfold.client.conversation import Attempt, Outcome, Pause, RetryRule, conversation
 from topicfold.client.environment import proxy_of
 from topicfold.client.errors import UnexpectedAnswer
-from topicfold.client.silence import HUNG_UP, NoAnswer, Server
+from topicfold.client.silence import BROKE_OFF, HUNG_UP, NoAnswer, Server
 from topicfold.errors import InvalidRequest, Resync, TopicfoldError
 from topicfold.json_text import read_json
 from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace
@@ -41,6 +41,8 @@ _ANOTHER_NODE = 307
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 _DISCONNECTED = "Server disconnected"
 """How the library begins where a connection was closed instead of an answer."""
+_BROKE_OFF = "peer closed connection without sending complete message body"
+"""The same where it was closed in the middle of one."""
 
 T = TypeVar("T")
 FramesT = TypeVar("FramesT")
@@ -288,6 +290,8 @@ def silence_of(
             reason = f"timed out after {timeout_seconds:.3g} s"
         case httpx2.RemoteProtocolError() if str(error).startswith(_DISCONNECTED):
             reason = HUNG_UP
+        case httpx2.RemoteProtocolError() if str(error).startswith(_BROKE_OFF):
+            reason = BROKE_OFF
         case _:
             reason = str(error) or type(error).__name__
     url = "" if onward is None else f"{onward.url.scheme}://{onward.url.netloc.decode()}"

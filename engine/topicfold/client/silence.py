@@ -9,6 +9,12 @@ from topicfold.client.errors import AnswerLost, ServerUnreachable
 HUNG_UP = "it closed the connection"
 """The reason where a connection was closed instead of an answer."""
 
+BROKE_OFF = "it closed the connection in the middle"
+"""The reason where a connection was closed in the middle of an answer."""
+
+BROKE_OFF_HINT = "Try again. A node sends one answer for at most two minutes: ask for less, or for pages with limit."
+"""What to do where an answer was not read to its end."""
+
 SILENT_HINT = "It takes requests, but is silent. If it is a Topicfold server, see its log, or raise timeout_seconds."
 """What to do where a request was taken, and its answer waited for in vain."""
 
@@ -87,6 +93,8 @@ class Server:
     def _hint(self, silence: NoAnswer) -> str | None:
         """Return what to do where TLS is amiss, or a proxy may be."""
         url, reason = silence.url or self.url, silence.reason
+        if reason == BROKE_OFF:
+            return BROKE_OFF_HINT
         if url_of_tls := self._url_of_tls(silence):
             return f"That server may speak TLS; try {url_of_tls}, or check that it is a Topicfold server"
         if url.startswith("https:") and reason == HUNG_UP and not self.has_answered:

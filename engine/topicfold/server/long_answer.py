@@ -87,7 +87,8 @@ class LongAnswer(Response):
                     await send({"type": "http.response.body", "body": part, "more_body": True})
             await close_body(send)
         except (TimeoutError, TopicfoldError) as error:
-            _log.warning("answer_cut", path=scope["path"], reason=str(error) or f"not read in {self._seconds:g} s")
+            reason = str(error) or f"not sent whole in {self._seconds:g} s"
+            _log.warning("answer_cut", path=scope["path"], reason=reason)
             line_of(scope).abort()
             await asyncio.sleep(0)
         finally:
