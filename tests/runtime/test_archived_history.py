@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -44,23 +45,29 @@ async def live(node: Node) -> None:
     await node.label(team="pay")
 
 
+@pytest.fixture
+async def node(store: MemoryStore, root: Path) -> AsyncIterator[Node]:
+    """A node on which `orders` lived, and was compacted."""
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        await snapshot(node, root)
+        yield node
+
+
 async def snapshot(node: Node, root: Path) -> Tables:
     first = await node.log.end_offsets()
     await node.label(team="ship")
     return await compacted(node.log, root, first)
 
 
-async def test_histories_and_versions_are_the_same_once_the_log_is_trimmed(store: MemoryStore, root: Path) -> None:
-    async with running(store, snapshot=root) as node:
-        await live(node)
-        await snapshot(node, root)
-        await node.label(team="tail")
-        end = len(store.entries[0])
-        positions = range(4, end + 1)
-        before = [await history(node, name) for name in NAMES], [await seen(node, each) for each in positions]
-        trim(store, before=end - 1)
-        assert ([await history(node, name) for name in NAMES], [await seen(node, each) for each in positions]) == before
-        assert [page.gap for page in before[0]] == [None] * 3
+async def test_histories_and_versions_are_the_same_once_the_log_is_trimmed(node: Node, store: MemoryStore) -> None:
+    await node.label(team="tail")
+    end = len(store.entries[0])
+    positions = range(4, end + 1)
+    before = [await history(node, name) for name in NAMES], [await seen(node, each) for each in positions]
+    trim(store, before=end - 1)
+    assert ([await history(node, name) for name in NAMES], [await seen(node, each) for each in positions]) == before
+    assert [page.gap for page in before[0]] == [None] * 3
 
 
 async def seen(node: Node, position: int) -> object:
@@ -72,62 +79,53 @@ async def seen(node: Node, position: int) -> object:
 
 
 async def test_a_step_that_the_table_did_not_answer_in_time_can_be_taken_again(
-    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+    node: Node, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(store, snapshot=root) as node:
-        await live(node)
-        await snapshot(node, root)
-        target = node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE)
-        whole = await walked(Chain(node.engine, target, node.asked().deadline))
-        trim(store, before=len(store.entries[0]) - 1)
-        chain, ask = Chain(node.engine, target, node.asked().deadline), node.engine.snapshots.ask
+    target = node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE)
+    whole = await walked(Chain(node.engine, target, node.asked().deadline))
+    trim(store, before=len(store.entries[0]) - 1)
+    chain, ask = Chain(node.engine, target, node.asked().deadline), node.engine.snapshots.ask
 
-        async def too_late(*_: object) -> None:
-            monkeypatch.setattr(node.engine.snapshots, "ask", ask)
-            raise TimeoutError
+    async def too_late(*_: object) -> None:
+        monkeypatch.setattr(node.engine.snapshots, "ask", ask)
+        raise TimeoutError
 
-        monkeypatch.setattr(node.engine.snapshots, "ask", too_late)
-        with pytest.raises(errors.LogUnavailable):
-            await walked(chain)
-        rest = await walked(chain)
-        assert len(rest) > 1
-        assert rest == whole[-len(rest) :]
+    monkeypatch.setattr(node.engine.snapshots, "ask", too_late)
+    with pytest.raises(errors.LogUnavailable):
+        await walked(chain)
+    rest = await walked(chain)
+    assert len(rest) > 1
+    assert rest == whole[-len(rest) :]
 
 
 async def test_a_table_that_does_not_answer_ends_a_step_at_its_deadline(
-    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+    node: Node, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(store, snapshot=root) as node:
-        await live(node)
-        await snapshot(node, root)
-        target = node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE)
-        trim(store, before=len(store.entries[0]))
+    target = node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE)
+    trim(store, before=len(store.entries[0]))
 
-        async def never(*_: object) -> None:
-            await asyncio.Event().wait()
+    async def never(*_: object) -> None:
+        await asyncio.Event().wait()
 
-        monkeypatch.setattr(node.engine.snapshots, "ask", never)
-        with pytest.raises(errors.LogUnavailable, match="in time"):
-            await Chain(node.engine, target, asyncio.get_running_loop().time() + 0.05).step()
+    monkeypatch.setattr(node.engine.snapshots, "ask", never)
+    with pytest.raises(errors.LogUnavailable, match="in time"):
+        await Chain(node.engine, target, asyncio.get_running_loop().time() + 0.05).step()
 
 
 async def test_what_the_table_tells_at_once_is_asked_for_once(
-    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+    node: Node, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(store, snapshot=root) as node:
-        await live(node)
-        await snapshot(node, root)
-        trim(store, before=len(store.entries[0]) - 1)
-        asked: list[object] = []
-        ask = node.engine.snapshots.ask
+    trim(store, before=len(store.entries[0]) - 1)
+    asked: list[object] = []
+    ask = node.engine.snapshots.ask
 
-        async def counted(*question: Any) -> object:
-            asked.append(question)
-            return await ask(*question)
+    async def counted(*question: Any) -> object:
+        asked.append(question)
+        return await ask(*question)
 
-        monkeypatch.setattr(node.engine.snapshots, "ask", counted)
-        assert len((await history(node)).entries) > 2
-        assert len(asked) == 1
+    monkeypatch.setattr(node.engine.snapshots, "ask", counted)
+    assert len((await history(node)).entries) > 2
+    assert len(asked) == 1
 
 
 async def walked(chain: Chain) -> list[int]:
@@ -139,40 +137,31 @@ async def walked(chain: Chain) -> list[int]:
 
 
 async def test_a_walk_that_goes_on_in_the_table_asks_the_log_no_more(
-    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+    node: Node, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(store, snapshot=root) as node:
-        await live(node)
-        await snapshot(node, root)
-        trim(store, before=len(store.entries[0]))
-        chain = Chain(node.engine, node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE), node.asked().deadline)
-        assert await chain.step()
-        monkeypatch.setattr(node.engine.log, "read", None)
-        assert len(await walked(chain)) > 2
-        assert chain.gap is None
+    trim(store, before=len(store.entries[0]))
+    chain = Chain(node.engine, node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE), node.asked().deadline)
+    assert await chain.step()
+    monkeypatch.setattr(node.engine.log, "read", None)
+    assert len(await walked(chain)) > 2
+    assert chain.gap is None
 
 
-async def test_pages_go_on_from_the_log_into_the_table(store: MemoryStore, root: Path) -> None:
-    async with running(store, snapshot=root) as node:
-        await live(node)
-        await snapshot(node, root)
-        whole = await history(node)
-        trim(store, before=len(store.entries[0]) - 1)
-        entries, before = [], ""
-        while not entries or before:
-            page = await history(node, limit=1, before=before)
-            entries, before = [*entries, *page.entries], page.before
-        assert tuple(entries) == whole.entries
+async def test_pages_go_on_from_the_log_into_the_table(node: Node, store: MemoryStore) -> None:
+    whole = await history(node)
+    trim(store, before=len(store.entries[0]) - 1)
+    entries, before = [], ""
+    while not entries or before:
+        page = await history(node, limit=1, before=before)
+        entries, before = [*entries, *page.entries], page.before
+    assert tuple(entries) == whole.entries
 
 
-async def test_one_can_go_back_to_a_version_that_the_log_no_longer_holds(store: MemoryStore, root: Path) -> None:
-    async with running(store, snapshot=root) as node:
-        await live(node)
-        await snapshot(node, root)
-        version = next(each.version for each in (await history(node)).entries if each.kind == "created")
-        trim(store, before=len(store.entries[0]))
-        assert await back(node, version.etag)
-        assert node.labels() == {"a": "b"}
+async def test_one_can_go_back_to_a_version_that_the_log_no_longer_holds(node: Node, store: MemoryStore) -> None:
+    version = next(each.version for each in (await history(node)).entries if each.kind == "created")
+    trim(store, before=len(store.entries[0]))
+    assert await back(node, version.etag)
+    assert node.labels() == {"a": "b"}
 
 
 async def test_what_old_commits_added_is_known_to_the_table_alone(store: MemoryStore, root: Path) -> None:
@@ -256,16 +245,15 @@ def wire(page: Page) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9])
-async def test_nothing_is_told_from_a_table_with_a_flipped_bit(store: MemoryStore, root: Path, place: float) -> None:
-    async with running(store, snapshot=root) as node:
-        await live(node)
-        await snapshot(node, root)
-        for path in (root / "history").glob("*.parquet"):
-            damaged = bytearray(path.read_bytes())
-            damaged[int(place * len(damaged))] ^= 8
-            path.write_bytes(damaged)
-        trim(store, before=len(store.entries[0]))
-        page = await history(node)
-        assert page.entries == ()
-        assert page.gap is not None
-        assert "is not what was written" in page.gap.reason
+async def test_nothing_is_told_from_a_table_with_a_flipped_bit(
+    node: Node, store: MemoryStore, root: Path, place: float
+) -> None:
+    for path in (root / "history").glob("*.parquet"):
+        damaged = bytearray(path.read_bytes())
+        damaged[int(place * len(damaged))] ^= 8
+        path.write_bytes(damaged)
+    trim(store, before=len(store.entries[0]))
+    page = await history(node)
+    assert page.entries == ()
+    assert page.gap is not None
+    assert "is not what was written" in page.gap.reason
