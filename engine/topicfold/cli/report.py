@@ -15,12 +15,13 @@ import typer
 from topicfold.cli.command import command, new_app
 from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat, require_none_asked
-from topicfold.cli.output import counted, is_unicode, value_text
+from topicfold.cli.output import is_unicode, value_text
 from topicfold.cli.progress import activity
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.client.errors import ExtraMissing
 from topicfold.client.extras import import_failure
+from topicfold.counting import counted
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, label_report, share_text
 from topicfold.model.namespaces import Namespaces, parse_namespaces

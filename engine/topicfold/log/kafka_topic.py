@@ -17,6 +17,7 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._topic import TopicDescription
 from confluent_kafka.cimpl import NewTopic
 
+from topicfold.counting import counted
 from topicfold.errors import LogGap, LogUnavailable, WrongLog
 from topicfold.kafka_client import error_in, open_kafka_client
 from topicfold.kafka_connections import KafkaConnections
@@ -220,8 +221,8 @@ def _replaced(topic: LogTopic, found: TopicDescription | None) -> SettingProblem
     kind = AnotherTopic if found else SettingProblem
     return kind(
         "topic",
-        f"topic {found.topic_id} with {len(found.partitions)} partitions" if found else "no topic",
-        f"topic {topic.id} with {topic.partitions} partitions",
+        f"topic {found.topic_id} with {counted(len(found.partitions), 'partition')}" if found else "no topic",
+        f"topic {topic.id} with {counted(topic.partitions, 'partition')}",
         refuses_writes=True,
         repair=restoring(f"the topic {topic.name}"),
     )
@@ -230,8 +231,8 @@ def _replaced(topic: LogTopic, found: TopicDescription | None) -> SettingProblem
 def _grown(topic: LogTopic, partitions: int) -> SettingProblem:
     return SettingProblem(
         "topic",
-        f"one with {partitions} partitions",
-        f"one with {topic.partitions} partitions",
+        f"one with {counted(partitions, 'partition')}",
+        f"one with {counted(topic.partitions, 'partition')}",
         refuses_writes=True,
         repair="Kafka cannot remove partitions: stop all nodes, copy the first "
         f"{topic.partitions} of {topic.name} to a topic of another name with 'topicfold copy', and start them with "
