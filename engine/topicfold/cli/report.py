@@ -17,6 +17,7 @@ from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat, require_none_asked
 from topicfold.cli.output import is_unicode, value_text
 from topicfold.cli.progress import activity
+from topicfold.cli.query_options import AllNamespaces, require_all_or_some
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.client.errors import ExtraMissing
@@ -68,14 +69,15 @@ def labels(
     session: Session,
     snapshot: Snapshot = None,
     namespaces: Places = None,
+    all_namespaces: AllNamespaces = False,
     by: By = None,
     plot: Plot = None,
     top: Top = 20,
 ) -> None:
     """Show how labels are used. Who owns how many topics, how many have each label, and which look misspelt.
 
-    It covers all namespaces that you may see, or those that -n names. It asks a running server or, with --snapshot,
-    reads the tables that 'topicfold compact' writes, without a server.
+    It covers all namespaces that you may see, with or without -A, or those that -n names. It asks a running server or,
+    with --snapshot, reads the tables that 'topicfold compact' writes, without a server.
 
     \b
     Examples:
@@ -84,6 +86,7 @@ def labels(
       topicfold report labels --snapshot /mnt/snapshot --plot labels.png
       topicfold report labels -o json
     """
+    require_all_or_some(namespaces, all_namespaces)
     if plot is not None:
         _require_drawable(plot)
     if snapshot is not None:
