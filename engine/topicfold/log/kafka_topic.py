@@ -105,6 +105,20 @@ class LogTopics:
         except KafkaException as error:
             raise self._unanswered(error_in(error), "Describe", topic.name) from error
 
+    def another(self, topic: LogTopic) -> WrongLog | None:
+        """Return why the topic of that name is not `topic`; None if it is, or if there is none now.
+
+        Raises:
+            LogUnavailable: Kafka did not answer.
+        """
+        try:
+            found = self._describe(topic.name)
+        except KafkaException as error:
+            raise unanswered(error_in(error), self._right("Describe", topic.name)) from error
+        problem = _replaced(topic, found)
+        is_other = found is not None and str(found.topic_id) != topic.id
+        return problem.fault if is_other and isinstance(problem, AnotherTopic) else None
+
     def delete_before(self, topic: LogTopic, partition: int, offset: int) -> None:
         """Delete the records of a partition below `offset`; return once its leader has done so.
 
