@@ -72,7 +72,7 @@ class KafkaFollower:
         self._thread.start()
 
     def stop(self) -> None:
-        """Return once the thread has ended: after up to 0.1 s, or 1 s if it is asking Kafka where a partition begins.
+        """Return once the thread has ended: after up to 0.1 s, or 1 s if it is asking Kafka something.
 
         Nothing is delivered after the call. Where Kafka's client holds the thread for longer, it is left to itself.
         """

@@ -33,6 +33,8 @@ from topicfold.log.kafka_settings import (
 from topicfold.log.port import SettingProblem
 
 _ANSWER_SECONDS = 5.0
+_SOON_SECONDS = 1.0
+"""For a question that is asked again, by a thread that is to end soon where it is told to."""
 _CREATE_SECONDS = 15.0
 _PAUSE_SECONDS = 0.02
 _NEEDED = {"Read": AclOperation.READ, "Write": AclOperation.WRITE}
@@ -112,7 +114,7 @@ class LogTopics:
             LogUnavailable: Kafka did not answer.
         """
         try:
-            found = self._describe(topic.name)
+            found = self._describe(topic.name, _SOON_SECONDS)
         except KafkaException as error:
             raise unanswered(error_in(error), self._right("Describe", topic.name)) from error
         problem = _replaced(topic, found)
@@ -180,11 +182,11 @@ class LogTopics:
     def _right(self, operation: str, topic: str) -> KafkaRight:
         return KafkaRight(operation, topic, self._bootstrap)
 
-    def _describe(self, name: str) -> TopicDescription | None:
+    def _describe(self, name: str, seconds: float = _ANSWER_SECONDS) -> TopicDescription | None:
         """Return the topic's description, or None if Kafka says that there is no such topic."""
         try:
             futures = self._admin.describe_topics(
-                TopicCollection([name]), include_authorized_operations=True, request_timeout=_ANSWER_SECONDS
+                TopicCollection([name]), include_authorized_operations=True, request_timeout=seconds
             )
             described: TopicDescription = futures[name].result()
             return described
