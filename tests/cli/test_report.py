@@ -217,3 +217,10 @@ def test_a_snapshot_whose_newest_commit_is_damaged_says_which_it_counts(bare_run
     assert told.err.startswith("warning: passed over: ")
     assert "000000000002" in told.err
     assert "\ncounted in commit 1 of a snapshot, " in told.err
+
+
+def test_all_namespaces_may_be_asked_for_as_elsewhere_but_not_beside_some(run: Run) -> None:
+    assert run("report", "labels", "-A", "-o", "json") == run("report", "labels", "-o", "json")
+    both = run("report", "labels", "-A", "-n", "acme/pay")
+    assert both.code == 2
+    assert both.err.splitlines()[-1] == "hint: Leave one of them out."

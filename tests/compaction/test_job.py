@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from tests.builders import namespace_put
 from tests.client.waiting import eventually
+from tests.compaction.folding import run_here
 from tests.compaction.logs import PARTITION, append, random_values, replayed, settings_of
 from tests.compaction.tables import require_equal
 from tests.snapshot.making import compacted_further
@@ -343,14 +344,14 @@ def test_spark_is_told_next_to_nothing_of_a_batch_that_failed(tmp_path: Path, mo
     assert isinstance(running._error, LogUnavailable)
 
 
-def idle(log: Settings, root: Path, monkeypatch: pytest.MonkeyPatch) -> jobs._Job:
+def idle(log: Settings, root: Path, monkeypatch: pytest.MonkeyPatch, listener: Listener | None = None) -> jobs._Job:
     """Return a job that has read who the log is and what there is of a snapshot, and was given no batch."""
     monkeypatch.setattr(jobs, "slice_keys", lambda session, slices: [])
     facts = asyncio.run(log_facts.log_facts(log))
     nothing: Any = None
     return jobs._Job(
         nothing, log, CompactOptions(root, once=False, slices=2), facts, Compactor(root, facts.identity), {},
-        Listener(commits=print), Stop(lambda: None),
+        listener or Listener(commits=print), Stop(lambda: None),
     )  # fmt: skip
 
 
@@ -378,7 +379,22 @@ def test_a_job_that_another_left_behind_does_not_take_a_trim_for_a_loss(
         append(log, values[first : first + 20])
         further(log, root)
     trim(log, root, 0, lambda text: None)
-    assert isinstance(sleeping._translated(PySparkException("offset out of range")), LogUnavailable)
+    said = PySparkException("offset out of range")
+    ended = sleeping._translated(said)
+    assert isinstance(ended, LogUnavailable)
+    assert "--debug" in ended.hint
+    assert ended.__cause__ is said
+
+
+def test_a_batch_for_which_another_job_was_faster_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, root, told = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot", []
+    append(log, random_values(3, 20))
+    running = idle(log, root, monkeypatch, Listener(commits=lambda *_: None, overtaken=told.append))
+    monkeypatch.setattr(jobs, "run_on_spark", lambda records, keys, plan: run_here([])(plan))
+    further(log, root)
+    for _ in range(2):
+        running._take(Any, 0)
+    assert told == [1]
 
 
 def further(log: Settings, root: Path) -> None:

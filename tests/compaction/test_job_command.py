@@ -69,7 +69,7 @@ def test_two_jobs_at_once_both_end_well_and_say_no_more_than_what_they_did(tmp_p
     jobs = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) for _ in range(2)]
     told = [line for job in jobs for line in job.communicate(timeout=200)[1].splitlines()]
     assert [job.returncode for job in jobs] == [0, 0]
-    expected = ("compacted ", "no new commit", "another job is at commit")
+    expected = ("compacted ", "no new commit", "another job is at commit", "another job made commit")
     assert [line for line in told if not line.startswith(expected)] == []
     assert sum(line.startswith("compacted ") for line in told) == len(sequences(root))
     require_equal(root, replayed(log))
@@ -156,6 +156,21 @@ def test_a_snapshot_that_cannot_be_written_is_named_last_and_without_a_trace(tmp
         assert said.startswith(f"error: the snapshot {root} cannot be written: ")
         assert "Not a directory" in said
         assert hint.startswith("hint: Free some space or grant write permission")
+
+
+def test_of_a_stream_that_ends_the_cause_is_told_and_no_trace_of_java_s(tmp_path: Path) -> None:
+    log, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot"
+    append(log, random_values(10, 10))
+    running = subprocess.Popen(
+        command_of(log, root, "--every", "0.1"), stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
+    assert running.stderr is not None
+    assert running.stderr.readline().startswith("compacted sequence=1 ")
+    log.log_file.unlink()
+    said, hint = running.communicate(timeout=200)[1].splitlines()
+    assert said == f"error: the stream ended: there is no log {log.log_file} any more"
+    assert hint.startswith("hint: Run it again")
+    assert running.returncode == 6
 
 
 def command_of(log: Settings, root: Path, *options: str) -> list[str]:

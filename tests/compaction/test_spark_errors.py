@@ -122,6 +122,11 @@ def test_a_stream_that_ended_is_a_checkpoint_that_cannot_be_written_only_where_i
             "org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device",
         ),
         ("[STREAM_FAILED] terminated with exception: no room\n", "[STREAM_FAILED] terminated with exception: no room"),
+        (
+            "[PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR] Failed when it performs latestOffset: Traceback:\n"
+            "topicfold.errors.LogUnavailable: there is no log a.db any more\n SQLSTATE: 38000\n",
+            "there is no log a.db any more",
+        ),
         ("", "Spark failed"),
     ],
 )

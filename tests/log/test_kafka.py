@@ -254,7 +254,7 @@ def test_that_no_broker_answers_is_no_word_about_the_topic(code: int) -> None:
     error = unanswered(
         KafkaError(code, "Failed to get offsets: Local: Unknown partition"), KafkaRight("Describe", "log", "kafka")
     )
-    assert error.reason == "the log cannot be reached: no broker answers"
+    assert error.reason == "the log cannot be reached: no answer"
 
 
 async def test_a_log_that_is_closed_leaves_no_client_of_kafka_to_the_garbage_collector(
@@ -306,7 +306,7 @@ async def test_closing_goes_on_where_whoever_waits_for_it_is_cancelled(kafka_boo
 
 
 async def test_a_cluster_that_is_not_there_is_unavailable() -> None:
-    with pytest.raises(LogUnavailable, match=r"^Kafka at 127.0.0.1:1: the log cannot be reached: no broker answers: "):
+    with pytest.raises(LogUnavailable, match=r"^Kafka at 127.0.0.1:1: the log cannot be reached: no answer: "):
         await KafkaLog.open("127.0.0.1:1", "log")
 
 
@@ -342,7 +342,7 @@ class TestOutage:
         own_broker.pause()
         log.append(0, b"x", failures.put_nowait)
         async with asyncio.timeout(3):
-            with pytest.raises(LogUnavailable, match="the log cannot be reached: no broker answers"):
+            with pytest.raises(LogUnavailable, match="the log cannot be reached: no answer"):
                 await log.end_offsets()
         async with asyncio.timeout(13):
             assert isinstance(await failures.get(), LogUnavailable)

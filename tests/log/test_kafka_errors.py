@@ -86,8 +86,8 @@ def test_a_question_that_was_not_answered_ends_nothing(code: int) -> None:
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        (KafkaError._UNKNOWN_PARTITION, r"^the log cannot be reached: no broker answers$"),
-        (KafkaError._TRANSPORT, r"^the log cannot be reached: no broker answers: .*transport failure"),
+        (KafkaError._UNKNOWN_PARTITION, r"^the log cannot be reached: no answer$"),
+        (KafkaError._TRANSPORT, r"^the log cannot be reached: no answer: .*transport failure"),
         (KafkaError._AUTHENTICATION, r"^Kafka denies access: "),
         (KafkaError._LOG_TRUNCATION, r"^Kafka lost records that this node has folded"),
         (KafkaError.OFFSET_OUT_OF_RANGE, r"^Kafka no longer has the records to continue with: "),

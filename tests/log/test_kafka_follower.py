@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from structlog.testing import capture_logs
 
 from tests.log.following import PATIENCE_SECONDS
-from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError, WrongLog
+from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
 from topicfold.log import kafka_follower
 from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_follower import KafkaFollower
+from topicfold.log.kafka_same_topic import SameTopic
 from topicfold.log.port import Entry
 
 
@@ -43,6 +45,9 @@ class Consumer:
 
     Below its start it gives the partition up, as Kafka's client does.
     """
+
+    hears: Callable[[KafkaError], None]
+    """Is told of what is amiss."""
 
     def __init__(self, values: list[bytes], start: int = 0, silent: int = 0) -> None:
         self._values, self._start, self._silent = values, start, silent
@@ -109,15 +114,17 @@ class HeldConsumer(Consumer):
 class World:
     """A follower of partition 0, and what came of it."""
 
-    def __init__(self, told: list[bytes]) -> None:
-        """Make one that is told of appends before it reads anything."""
+    def __init__(self, told: list[bytes], look: Callable[[], TopicfoldError | None]) -> None:
+        """Make one that is told of appends before it reads anything, and looks so whether the topic is the same."""
+        self.same_topic = SameTopic(look)
         self.values: asyncio.Queue[bytes] = asyncio.Queue()
         self.faults: asyncio.Queue[tuple[TopicfoldError, int | None]] = asyncio.Queue()
         self.arrivals = arrivals = KafkaArrivals({0: 0}, self._deliver)
         arrivals.told([Entry(0, offset, value) for offset, value in enumerate(told)])
         self.follower = KafkaFollower(
-            {"bootstrap.servers": "kafka:9092"}, "topic", arrivals, lambda *fault: self.faults.put_nowait(fault)
-        )
+            {"bootstrap.servers": "kafka:9092"}, "topic", self.same_topic, arrivals,
+            lambda *fault: self.faults.put_nowait(fault),
+        )  # fmt: skip
         self.follower.start({0: 0})
 
     def _deliver(self, batch: Sequence[Entry]) -> None:
@@ -134,15 +141,22 @@ class World:
 
 
 Follow = Callable[..., World]
+SAME = SameTopic(lambda: None)
 
 
 @pytest.fixture
 async def follow(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Follow]:
     worlds: list[World] = []
 
-    def follow(consumer: Consumer, told: list[bytes]) -> World:
-        monkeypatch.setattr(kafka_follower, "Consumer", lambda _: consumer)
-        worlds.append(World(told))
+    def follow(
+        consumer: Consumer, told: list[bytes], look: Callable[[], TopicfoldError | None] = lambda: None
+    ) -> World:
+        def opened(settings: Mapping[str, Any]) -> Consumer:
+            consumer.hears = settings["error_cb"]
+            return consumer
+
+        monkeypatch.setattr(kafka_follower, "Consumer", opened)
+        worlds.append(World(told, look))
         return worlds[-1]
 
     yield follow
@@ -166,6 +180,55 @@ async def test_what_was_delivered_and_trimmed_before_it_was_read_is_no_gap(follo
     world = follow(Consumer([b"a", b"b", b"c", b"d"], start=2, silent=silent), [b"a", b"b", b"c"])
     assert await world.delivered(4) == [b"a", b"b", b"c", b"d"]
     assert world.faults.empty()
+
+
+class LostConnection(Consumer):
+    """Tells of connections that it lost, by default all, and then goes on reading."""
+
+    loses = KafkaError._ALL_BROKERS_DOWN
+
+    def poll(self, seconds: float) -> Message | None:
+        if self.position == 1:
+            self.hears(KafkaError(self.loses))
+        return super().poll(seconds)
+
+
+@pytest.mark.parametrize("answers", [0, 2])
+async def test_what_is_read_behind_lost_connections_comes_once_the_topic_is_known_to_be_the_same(
+    follow: Follow, answers: int
+) -> None:
+    asked: list[int] = []
+
+    def look() -> None:
+        asked.append(1)
+        if len(asked) <= answers:
+            raise LogUnavailable("no answer")
+
+    world = follow(LostConnection([b"a", b"b", b"c"]), [], look)
+    assert await world.delivered(3) == [b"a", b"b", b"c"]
+    assert len(asked) == answers + 1
+    assert world.faults.empty()
+
+
+async def test_what_others_lead_does_not_wait_for_a_broker_that_is_away(follow: Follow) -> None:
+    asked: list[int] = []
+    consumer = LostConnection([b"a", b"b", b"c"])
+    consumer.loses = KafkaError._TRANSPORT
+    world = follow(consumer, [], lambda: asked.append(1))
+    assert await world.delivered(3) == [b"a", b"b", b"c"]
+    assert asked == []
+
+
+async def test_nothing_is_delivered_of_another_topic_that_has_the_name_behind_lost_connections(
+    follow: Follow,
+) -> None:
+    world = follow(LostConnection([b"a", b"b", b"c"]), [], lambda: WrongLog("another topic"))
+    assert await world.delivered(1) == [b"a"]
+    error, partition = await world.fault()
+    assert (error.reason, partition) == ("another topic", None)
+    world.arrivals.told([Entry(0, 1, b"ours")])
+    await asyncio.sleep(0)
+    assert world.values.empty()
 
 
 async def test_what_was_trimmed_before_it_was_delivered_is_a_gap(follow: Follow) -> None:
@@ -296,8 +359,9 @@ async def test_a_topic_is_gone_where_nobody_knows_it_two_seconds_after_one_said_
     monkeypatch.setattr(kafka_follower, "Consumer", lambda _: Describing([]))
     monkeypatch.setattr(kafka_follower, "time", SimpleNamespace(monotonic=lambda: now[0]))
     follower = KafkaFollower(
-        {"bootstrap.servers": "kafka:9092"}, "topic", KafkaArrivals({0: 0}, print), lambda *fault: faults.append(fault)
-    )
+        {"bootstrap.servers": "kafka:9092"}, "topic", SAME, KafkaArrivals({0: 0}, print),
+        lambda *fault: faults.append(fault),
+    )  # fmt: skip
     follower._suspect(KafkaError(KafkaError._TRANSPORT))
     assert follower._gone_since is None
     for _ in range(8):
@@ -340,8 +404,9 @@ async def test_a_broker_that_does_not_answer_keeps_the_rest_waiting_for_a_second
     positions = dict.fromkeys(range(9), 0)
     arrivals = KafkaArrivals(positions, delivered.extend)
     follower = KafkaFollower(
-        {"bootstrap.servers": "kafka:9092"}, "topic", arrivals, lambda *_: pytest.fail("nothing is known to be lost")
-    )
+        {"bootstrap.servers": "kafka:9092"}, "topic", SAME, arrivals,
+        lambda *_: pytest.fail("nothing is known to be lost"),
+    )  # fmt: skip
     follower._positions = dict(positions)
     follower._hand_out([*map(Lost, range(1, 9)), Message(0, b"a")])  # type: ignore[list-item]
     await asyncio.sleep(0)

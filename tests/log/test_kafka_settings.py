@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 
 from tests.log.following import PATIENCE_SECONDS, Following, never
-from topicfold.errors import BadSetting, TooLarge, WrongLog
+from topicfold.errors import BadSetting, LogUnavailable, TooLarge, WrongLog
 from topicfold.log import kafka_settings
 from topicfold.log.kafka import KafkaLog
 from topicfold.log.kafka_topic import LogTopics
@@ -227,6 +227,25 @@ async def test_of_a_topic_made_anew_nothing_is_read_as_if_it_were_the_former(
     await successor.close()
 
 
+async def test_nor_is_anything_read_of_it_before_settings_are_looked_at_where_the_log_did_not_answer_meanwhile(
+    log: KafkaLog, kafka_bootstrap: str, topic: str, admin: AdminClient
+) -> None:
+    following = Following(log)
+    log.append(0, b"ours", never)
+    await following.seen(1)
+    admin.delete_topics([topic])[topic].result()
+    with pytest.raises(LogUnavailable):
+        await asked_for_ever(log)
+    successor = await KafkaLog.open(kafka_bootstrap, topic, partitions=3)
+    for value in (b"first", b"second"):
+        successor.append(0, value, never)
+    error, partition = await following.faulted()
+    assert isinstance(error, WrongLog)
+    assert (error.reason.partition(":")[0], partition) == ("the log's topic was deleted and created again", None)
+    assert following.values(0) == [b"ours"]
+    await successor.close()
+
+
 async def test_a_deleted_topic_is_a_fault(kafka_bootstrap: str, topic: str, admin: AdminClient) -> None:
     # For half a minute from when it first heard of a topic, Kafka's client takes it for one that is still being made.
     believes_at_once = {"topic.metadata.propagation.max.ms": "0"}
@@ -251,6 +270,12 @@ async def test_the_topic_s_own_limit_is_the_producer_s(
     with pytest.raises(TooLarge):
         smaller.append(0, bytes(3_000), never)
     await smaller.close()
+
+
+async def asked_for_ever(log: KafkaLog) -> None:
+    """Ask where the log ends, again and again."""
+    while True:
+        await log.known_end_offsets()
 
 
 def alter(admin: AdminClient, topic: str, name: str, value: str) -> None:

@@ -100,7 +100,7 @@ async def test_a_log_of_another_number_of_partitions_is_refused(store: MemorySto
     wider = MemoryStore(partitions=2)
     for entry in store.entries[0]:
         wider.append(0, entry.value)
-    with pytest.raises(WrongLog, match="made with 1 partitions and now has 2"):
+    with pytest.raises(WrongLog, match="made with 1 partition and now has 2"):
         await Engine.start(WilfulLog(wider))
 
 

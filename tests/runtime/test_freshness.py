@@ -209,6 +209,19 @@ async def test_settings_are_looked_at_once_a_minute(log: WilfulLog, state: Parti
     assert freshness.problems == ()
 
 
+async def test_settings_are_looked_at_once_the_log_answers_again_which_may_be_another_one(
+    log: WilfulLog, state: PartitionState
+) -> None:
+    freshness = Freshness(log, {0: state}, {})
+    freshness.on_ends({0: 0}, ago(0))
+    await freshness.check_settings()
+    log.problems = (UNSAFE,)
+    freshness.on_unavailable(LogUnavailable("no answer"))
+    freshness.on_ends({0: 0}, ago(0))
+    await freshness.check_settings()
+    assert freshness.problems == (UNSAFE,)
+
+
 async def test_what_is_to_be_looked_at_soon_is_looked_at_again_where_a_look_had_begun_before(
     log: WilfulLog, state: PartitionState, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,13 +121,13 @@ async def test_memory_that_is_wrong_makes_the_node_not_ready_with_the_offset(spo
 async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) -> None:
     engine = orders.node.engine
     engine.freshness.problems = (SettingProblem("cleanup.policy", "compact", "delete", True, "kafka-configs --alter"),)
-    engine.freshness.on_unavailable(LogUnavailable("the log cannot be reached: no broker answers"))
+    engine.freshness.on_unavailable(LogUnavailable("the log cannot be reached: no answer"))
     engine.freshness.silent = frozenset({1, 2})
     engine.reader.stop(OperatorNeeded("it broke"), 5)
     engine.states[PARTITION].topics["public/default"].undecodable.add(0)
     told = "\n".join(problems(await orders.get(DOCTOR)))
     engine.states[PARTITION].topics["public/default"].undecodable.clear()
-    assert "the log cannot be reached: no broker answers -> see whether topicfold.db is there" in told
+    assert "the log cannot be reached: no answer -> see whether topicfold.db is there" in told
     assert "each of partitions 1-2 of the log cannot be reached, while others can -> check that the brokers" in told
     assert "that lead them are running and let this node in" in told
     assert "the log's cleanup.policy is compact, it must be delete -> kafka-configs --alter" in told

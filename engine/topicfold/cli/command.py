@@ -109,9 +109,9 @@ def shared_options(
     color: Annotated[ColorMode | None, typer.Option(help="When to use colour.")] = None,
     quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="Print data and failures only.")] = None,
     progress: Annotated[bool | None, typer.Option("--progress/--no-progress", help="Show progress.")] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an unexpected error.")] = False,
+    debug: Annotated[bool | None, typer.Option("--debug", help="Show the traceback of an error.")] = None,
 ) -> None:
-    """Hold the options that every command takes; `debug` is looked at in `main`."""
+    """Hold the options that every command takes; `debug` is looked at in `main`, too, for errors that are not ours."""
 
 
 def reason_option(
@@ -239,6 +239,10 @@ def _run(
         function(session, **given)
         session.warn_if_stale()
     except TopicfoldError as error:
+        if merged.get("debug"):
+            import traceback
+
+            traceback.print_exception(error)
         hint = next_step(error, command_name, given)
         is_for_others = isinstance(error, Forbidden)
         output.failure(said_here(error.reason), on_the_same_server(hint, config, is_for_others=is_for_others))

@@ -101,6 +101,7 @@ def compact(
         from topicfold.compaction.job import CompactOptions, Listener
         from topicfold.compaction.job import compact as run
         from topicfold.compaction.trim import trim as run_trim
+        from topicfold.snapshot.claims import CLAIMS
 
         settings = server_settings(session.config, given, "compacting")
     spark = read_settings(spark_setting, "--spark-setting") if spark_setting else {}
@@ -144,6 +145,13 @@ def compact(
             if is_shown:
                 session.output.note(f"another job is at commit {sequence}: waiting for it")
 
+        def overtaken(sequence: int) -> None:
+            if is_shown:
+                session.output.note(
+                    f"another job made commit {sequence}, with all of this batch: one job is enough. While one works, "
+                    f"a file in {snapshot / CLAIMS} names its machine and process"
+                )
+
         def away(reason: str) -> None:
             if reason:
                 session.output.warning(f"the log is away: {reason}. The job waits for it")
@@ -160,6 +168,7 @@ def compact(
             begins=telling.begins,
             folds=telling.folds,
             waits=waits,
+            overtaken=overtaken,
             away=away,
             stops=stops,
         )

@@ -11,10 +11,10 @@ from topicfold.cli.arguments import KafkaSettings, read_settings
 from topicfold.cli.command import command, new_app
 from topicfold.cli.config import Config
 from topicfold.cli.exit_codes import ExitCode
-from topicfold.cli.output import counted
 from topicfold.cli.progress import progress
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
+from topicfold.counting import counted
 from topicfold.errors import TopicfoldError
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from topicfold.cli import namespace_properties, permissions
 from topicfold.cli.arguments import Force, Namespace, Tenant
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
-from topicfold.cli.output import counted
 from topicfold.cli.policy_commands import namespace_policies
 from topicfold.cli.policy_group import policy_group
 from topicfold.cli.policy_output import show_policy
 from topicfold.cli.question import LOSES_RECORDS, Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
+from topicfold.counting import counted
 from topicfold.model.names import DEFAULT_TENANT
 
 if TYPE_CHECKING:

@@ -199,15 +199,6 @@ def value_text(value: Any) -> str:
     return value if value and isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def counted(number: int, thing: str) -> str:
-    """Return a number of things in words.
-
-    >>> counted(1, "topic"), counted(1200, "topic")
-    ('1 topic', '1,200 topics')
-    """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def escape_what_stdout_cannot_take() -> None:
     """Have characters that stdout's encoding does not have written as escapes, rather than fail what prints them."""
     if isinstance(sys.stdout, io.TextIOWrapper) and not is_unicode():

@@ -17,7 +17,7 @@ from topicfold.cli.command import REASON_OPTION, command, new_app
 from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
-from topicfold.cli.output import counted, is_unicode
+from topicfold.cli.output import is_unicode
 from topicfold.cli.progress import activity, progress
 from topicfold.cli.query_options import PastTime, namespaces_in_one_query
 from topicfold.cli.question import ask, is_somebody_there
@@ -26,6 +26,7 @@ from topicfold.cli.session import Session
 from topicfold.cli.steps import made_so, show_steps, summed_up
 from topicfold.cli.whole_file import write_whole
 from topicfold.collection import no_collection
+from topicfold.counting import counted
 from topicfold.errors import InvalidRequest, TopicfoldError
 
 if TYPE_CHECKING:

@@ -89,6 +89,7 @@ def _converted(option: Option, found: Any, kind: Kind) -> Any:
         case Unit.MINUTES:
             value = in_whole(read_seconds(found, name), 60, found, name, "minute")
         case Unit.MILLISECONDS:
+            # Of -1, too, as Pulsar's own command does: what is below zero is no limit, whatever it is.
             value = read_seconds(found, name) * 1000
         case Unit.BYTES:
             value = read_bytes(found, name)

@@ -77,6 +77,16 @@ def no_namespaces(given: list[str] | None) -> str:
     return "there are no namespaces, or none that you may see"
 
 
+def require_all_or_some(given: list[str] | None, is_all: bool) -> None:
+    """Return unless both are asked for: all namespaces, and those that are given.
+
+    Raises:
+        InvalidRequest: they are.
+    """
+    if is_all and given:
+        raise InvalidRequest("--all-namespaces and names of namespaces are both given", hint="Leave one of them out.")
+
+
 def chosen_namespaces(session: Session, given: list[str] | None, is_all: bool, *, by_name: bool = False) -> list[str]:
     """Return the namespaces that are meant: the names and patterns that were given, or the names of all.
 
@@ -86,8 +96,7 @@ def chosen_namespaces(session: Session, given: list[str] | None, is_all: bool, *
         InvalidName: one breaks the rules.
         InvalidRequest: some are named, and all are asked for.
     """
-    if is_all and given:
-        raise InvalidRequest("--all-namespaces and names of namespaces are both given", hint="Leave one of them out.")
+    require_all_or_some(given, is_all)
     meant = parse_namespaces([ALL] if is_all else given or [DEFAULT_NAMESPACE])
     if not meant.patterns or not (is_all or by_name):
         return list(meant.texts)

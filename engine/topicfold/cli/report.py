@@ -15,12 +15,14 @@ import typer
 from topicfold.cli.command import command, new_app
 from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat, require_none_asked
-from topicfold.cli.output import counted, is_unicode, value_text
+from topicfold.cli.output import is_unicode, value_text
 from topicfold.cli.progress import activity
+from topicfold.cli.query_options import AllNamespaces, require_all_or_some
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.client.errors import ExtraMissing
 from topicfold.client.extras import import_failure
+from topicfold.counting import counted
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, label_report, share_text
 from topicfold.model.namespaces import Namespaces, parse_namespaces
@@ -67,14 +69,15 @@ def labels(
     session: Session,
     snapshot: Snapshot = None,
     namespaces: Places = None,
+    all_namespaces: AllNamespaces = False,
     by: By = None,
     plot: Plot = None,
     top: Top = 20,
 ) -> None:
     """Show how labels are used. Who owns how many topics, how many have each label, and which look misspelt.
 
-    It covers all namespaces that you may see, or those that -n names. It asks a running server or, with --snapshot,
-    reads the tables that 'topicfold compact' writes, without a server.
+    It covers all namespaces that you may see, with or without -A, or those that -n names. It asks a running server or,
+    with --snapshot, reads the tables that 'topicfold compact' writes, without a server.
 
     \b
     Examples:
@@ -83,6 +86,7 @@ def labels(
       topicfold report labels --snapshot /mnt/snapshot --plot labels.png
       topicfold report labels -o json
     """
+    require_all_or_some(namespaces, all_namespaces)
     if plot is not None:
         _require_drawable(plot)
     if snapshot is not None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from topicfold.cli.config import Config, token_of
-from topicfold.cli.output import Output, counted, data_of
+from topicfold.cli.output import Output, data_of
 from topicfold.cli.same_server import on_the_same_server
+from topicfold.counting import counted
 from topicfold.errors import TopicfoldError
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from topicfold.cli.output import Output, counted, value_text
+from topicfold.cli.output import Output, value_text
+from topicfold.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.client.desired import Step

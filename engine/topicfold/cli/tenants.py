@@ -9,9 +9,9 @@ import typer
 from topicfold.cli import permissions
 from topicfold.cli.arguments import Force, Tenant, read_words
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
-from topicfold.cli.output import counted
 from topicfold.cli.question import LOSES_RECORDS, Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
+from topicfold.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.client import Client

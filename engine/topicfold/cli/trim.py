@@ -11,6 +11,7 @@ from topicfold.cli.arguments import KafkaBootstrap, KafkaSettings, KafkaTopic, L
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
 from topicfold.cli.units import read_seconds
+from topicfold.counting import counted
 from topicfold.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _why(plan: Plan, grace_text: str, is_dry: bool) -> str:
         return f"no commit is older than {grace_text} yet, so nothing is deleted"
     age = f", which is older than {grace_text}," if read_grace(grace_text) else ""
     outcome = "would go" if is_dry else "is gone"
-    return f"what lies below commit {plan.below.sequence}{age} {outcome}: {plan.records} records"
+    return f"what lies below commit {plan.below.sequence}{age} {outcome}: {counted(plan.records, 'record')}"
 
 
 def _tell_nothing(text: str) -> None:

@@ -17,7 +17,9 @@ _REFUSED: Mapping[int, str] = {
     KafkaError.POLICY_VIOLATION: "its policy forbids it",
     KafkaError.TOPIC_EXCEPTION: "it does not accept the name",
 }
-_UNREACHABLE_HINT = "Check the bootstrap servers, and the security settings that the cluster requires."
+_UNREACHABLE_HINT = (
+    "Check the bootstrap servers, that no broker of the cluster hangs, and the security settings that it requires."
+)
 
 
 def translated(error: KafkaError, bootstrap: str, topic: str, right: str) -> TopicfoldError:

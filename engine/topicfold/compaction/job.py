@@ -31,7 +31,7 @@ from topicfold.compaction.prior import newest_events
 from topicfold.compaction.session import open_session
 from topicfold.compaction.silence import EVERY_SECONDS, Silence
 from topicfold.compaction.sources import stream_of
-from topicfold.compaction.spark_errors import cause_in, is_of_checkpoint, known_error, naming_lost_jvm
+from topicfold.compaction.spark_errors import AGAIN_HINT, cause_in, is_of_checkpoint, known_error, naming_lost_jvm
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
 from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
@@ -81,6 +81,7 @@ class Listener:
     - `folds`: once Spark has started.
     - `commits`: for each committed batch, with the log's facts at that time; with `once`, those at the start.
     - `waits`: once for each commit that another job is working on, with its number.
+    - `overtaken`: for each batch that was for nothing, as another job made a commit with all of it; with its number.
     - `away`: with the reason why the log does not answer; with "" once it does again.
     - `stops`: at the first signal.
     """
@@ -90,6 +91,7 @@ class Listener:
     begins: Callable[[int], None] = _take_no_notice
     folds: Callable[[], None] = _take_no_notice
     waits: Callable[[int], None] = _take_no_notice
+    overtaken: Callable[[int], None] = _take_no_notice
     away: Callable[[str], None] = _take_no_notice
     stops: Callable[[], None] = _take_no_notice
 
@@ -275,7 +277,10 @@ class _Job:
             with suppress(Py4JError, ConnectionError):
                 self._session.sparkContext.setLogLevel("OFF")
             raise _BatchFailed from None
+        newest, is_overtaken = self._compactor.base.commit, self._is_overtaken()
         self._base = self._compactor.base
+        if done is None and newest is not None and is_overtaken:
+            self._listener.overtaken(newest.sequence)
         if done is not None:
             self._events = {**self._events, **newest_events(self._options.root, done.commit.own_files)}
             self._listener.commits(done, self._facts)
@@ -338,10 +343,12 @@ class _Job:
         return None
 
     def _translated(self, error: Exception) -> TopicfoldError:
-        """Return our own error for one of Spark's."""
+        """Return our own error for one of Spark's, which is its cause."""
         text = str(error)
         known = known_error(text, self._options.root) or self._fault_of_log()
-        return known or LogUnavailable(f"the stream ended: {cause_in(text)[:500]}")
+        ours = known or LogUnavailable(f"the stream ended: {cause_in(text)[:500]}", hint=AGAIN_HINT)
+        ours.__cause__ = error
+        return ours
 
     def _wait(self, sequence: int) -> None:
         if self._stop.is_said:

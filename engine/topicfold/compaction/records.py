@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from topicfold.compaction.envelopes import Envelopes, take_apart
 from topicfold.compaction.spans import Bytes, Flags, Numbers, Spans, joined_spans, spans_of
+from topicfold.counting import counted
 from topicfold.errors import LogGap
 from topicfold.model.events import Event
 
@@ -197,8 +198,8 @@ def require_whole(seen: Sequence[Mapping[int, Seen]], start: Sequence[int]) -> l
         end = max(each.last for each in found) + 1
         if least != first or count != end - first:
             raise LogGap(
-                f"partition {partition}: the snapshot ends before offset {first}, the batch holds {count} records "
-                f"from offset {least} to {end - 1}",
+                f"partition {partition}: the snapshot ends before offset {first}, the batch holds "
+                f"{counted(count, 'record')} from offset {least} to {end - 1}",
                 hint="Run it again: it continues from the newest commit. If that fails too, somebody trimmed or "
                 "compacted the topic, or wrote transactions to it: restore the log.",
                 partition=partition,

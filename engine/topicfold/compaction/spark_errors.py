@@ -22,6 +22,9 @@ _REFUSED = re.compile(rf"^\w+Error: (\[Errno (?:{'|'.join(map(str, _NOT_WRITABLE
 _TOO_LARGE = re.compile(r"^topicfold\.errors\.TooLarge: (.+)$", re.MULTILINE)
 """Python's message about our own error in a task, without its hint."""
 _NO_ROOM = re.compile("|".join(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EROFS))))
+AGAIN_HINT = (
+    "Run it again: it continues from the newest commit. If it ends the same way, --debug shows all that Spark says."
+)
 _KILLED_HINT = (
     "Somebody killed it, or the system did because memory ran out; in that case lower --batch-rows. Run it again: it "
     "continues from the newest commit."
@@ -37,6 +40,7 @@ _CAUSE = re.compile(
     r"^\s*(?:Caused by: |: )?((?:(?:\w+\.)*\w+(?:Error|Exception)|topicfold\.errors\.\w+): .*\S)", re.MULTILINE
 )
 """A line of Python's or Java's that names an exception; the last such line names the root cause."""
+_OWN = re.compile(r"^topicfold\.errors\.\w+: ")
 
 
 @contextmanager
@@ -82,9 +86,12 @@ def known_error(text: str, root: Path) -> TopicfoldError | None:
 
 
 def cause_in(text: str) -> str:
-    """Return the root cause named in Spark's `text` about a failure; without one, the text's first line."""
+    """Return the root cause named in Spark's `text` about a failure; without one, the text's first line.
+
+    Of our own errors, which a source raises, only the reason is told.
+    """
     causes = _CAUSE.findall(text)
-    return causes[-1] if causes else next(filter(None, map(str.strip, text.splitlines())), "Spark failed")
+    return _OWN.sub("", causes[-1]) if causes else next(filter(None, map(str.strip, text.splitlines())), "Spark failed")
 
 
 def is_of_checkpoint(reason: str, checkpoint: Path) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
+from topicfold.counting import counted
 from topicfold.errors import TopicfoldError, WrongLog
 from topicfold.log.port import Entry, Log, LogIdentity
 
@@ -48,7 +49,8 @@ async def copy_log(source: Log, identity: LogIdentity, target: Log, progress: Pr
     """
     if target.partitions != identity.partitions:
         raise WrongLog(
-            f"the place for the copy has {target.partitions} partitions, and the log has {identity.partitions}",
+            f"the place for the copy has {counted(target.partitions, 'partition')}, and the log has "
+            f"{identity.partitions}",
             hint="Name an empty place.",
         )
     if await target.place() == await source.place():

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import Mapping
 
+from topicfold.counting import counted
 from topicfold.errors import LogUnavailable, WrongLog
 from topicfold.log.codec import decode_event, encode_event
 from topicfold.log.port import Entry, Log, LogIdentity
@@ -104,8 +105,8 @@ async def recognise_identity(log: Log) -> LogIdentity:
     identity = await stated_identity(log)
     if identity.partitions != log.partitions:
         raise WrongLog(
-            f"the log was made with {identity.partitions} partitions and now has {log.partitions}",
-            hint=f"That number must never change. Copy the {identity.partitions} partitions elsewhere with "
+            f"the log was made with {counted(identity.partitions, 'partition')} and now has {log.partitions}",
+            hint=f"That number must never change. Copy the {counted(identity.partitions, 'partition')} elsewhere with "
             "'topicfold copy', and name the copy.",
         )
     if identity.hash_name != HASH_NAME:

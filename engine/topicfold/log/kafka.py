@@ -18,6 +18,7 @@ from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_ends import KafkaEnds
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import OFFSETS_SECONDS, KafkaReader
+from topicfold.log.kafka_same_topic import SameTopic
 from topicfold.log.kafka_settings import CONSUMER, PRODUCER, client_settings
 from topicfold.log.kafka_topic import AnotherTopic, LogTopic, LogTopics
 from topicfold.log.port import Deliver, Entry, Failed, Fault, LogDenied, SettingProblem
@@ -78,6 +79,7 @@ class KafkaLog:
         self._offsets = KafkaReader(self._consumer_settings, topic.name, topic.partitions)
         self._ends = KafkaEnds(self._offsets)
         self._offsets_thread = ThreadPoolExecutor(1, "topicfold-kafka-offsets")
+        self._same_topic = SameTopic(lambda: topics.another(topic))
         self._arrivals: KafkaArrivals | None = None
         self._follower: KafkaFollower | None = None
         self._closing: asyncio.Future[None] | None = None
@@ -126,7 +128,11 @@ class KafkaLog:
         """Return the ends of the partitions whose leaders answer. A dead leader costs a second the first time."""
         if self._arrivals:
             self._arrivals.hurry()
-        return await self._ask(self._offsets_thread, self._ends.known)
+        try:
+            return await self._ask(self._offsets_thread, self._ends.known)
+        except LogUnavailable:
+            self._same_topic.doubt()
+            raise
 
     async def delete_before(self, partition: int, offset: int) -> None:
         """Delete the records of `partition` below `offset`; Kafka frees their space later.
@@ -141,13 +147,14 @@ class KafkaLog:
         """Start delivering from `positions`; a missing record is a fault of its partition only.
 
         A record of this node's that was delivered when Kafka acknowledged it is not missing if it is trimmed before it
-        is read. If Kafka cannot be reached, this waits, without a fault.
+        is read. If Kafka cannot be reached, this waits, without a fault. What is read after it could not be, or after
+        this process was halted, is delivered only once the topic is known to be the same.
         """
         self._require_open()
         # Whoever follows will append too, and a new producer takes half a second to a second for its first message.
         self._appending()
         arrivals = KafkaArrivals(positions, deliver)
-        self._follower = KafkaFollower(self._consumer_settings, self._topic.name, arrivals, fault)
+        self._follower = KafkaFollower(self._consumer_settings, self._topic.name, self._same_topic, arrivals, fault)
         self._arrivals = arrivals
         self._follower.start(positions)
 

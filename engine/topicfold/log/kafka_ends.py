@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 
 from topicfold.errors import LogUnavailable
+from topicfold.log.kafka_errors import LEADERS_HINT
 from topicfold.log.kafka_reader import OFFSETS_SECONDS, KafkaReader
 
 _LEADER_SECONDS = 0.2
@@ -65,7 +66,7 @@ class KafkaEnds:
 
     def _told(self, asked: Callable[[Collection[int], float], Mapping[int, int]]) -> dict[int, int]:
         offsets: dict[int, int] = {}
-        error = LogUnavailable("the log cannot be reached: none of its partitions has a leader")
+        error = LogUnavailable("the log cannot be reached: none of its partitions has a leader", hint=LEADERS_HINT)
         for led in self._reader.leaders(_LEADER_SECONDS):
             try:
                 offsets.update(asked(led, _LEADER_SECONDS))

@@ -31,6 +31,9 @@ _PASSING = {
 _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 
 
+LEADERS_HINT = "Check that the brokers with its replicas are running and let this node in."
+
+
 class KafkaRight(NamedTuple):
     """A right that our principal needs: an operation, as Kafka names it, on the log's topic."""
 
@@ -84,15 +87,20 @@ def translated(error: KafkaError, right: KafkaRight) -> TopicfoldError:
     return LogUnavailable(f"Kafka: {text}")
 
 
-def unanswered(error: KafkaError, right: KafkaRight) -> LogUnavailable:
+def unanswered(error: KafkaError, right: KafkaRight, *, others_answer: bool = False) -> LogUnavailable:
     """Return the error for a request that Kafka did not answer, whatever the cause; `right` is what it needs.
+
+    With `others_answer` it was for the brokers that lead the log's partitions, and some broker has just answered.
 
     librdkafka's own errors (codes below zero) say nothing about the topic: it calls a dead broker's partitions
     "unknown", which is not passed on.
     """
     if error.code() < 0 and error.code() not in LOST | NOT_LET_IN:
         cause = "" if error.code() in _GONE else f": {error.str()}"
-        return LogUnavailable(f"the log cannot be reached: no broker answers{cause}")
+        if others_answer:
+            reason = f"Kafka answers, but not the brokers that lead its partitions{cause}"
+            return LogUnavailable(f"the log cannot be reached: {reason}", hint=LEADERS_HINT)
+        return LogUnavailable(f"the log cannot be reached: no answer{cause}")
     fault = translated(error, right)
     return fault if isinstance(fault, LogUnavailable) else LogUnavailable(fault.reason, hint=fault.hint)
 

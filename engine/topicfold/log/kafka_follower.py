@@ -17,10 +17,11 @@ from typing import Any
 import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
+from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded, TopicfoldError
 from topicfold.kafka_client import open_kafka_client
 from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_errors import LOST, KafkaRight, is_denied, translated
+from topicfold.log.kafka_same_topic import SameTopic
 from topicfold.log.port import Entry, Fault
 from topicfold.model.made import made
 
@@ -36,11 +37,16 @@ _STOP_SECONDS = 5.0
 """Longer than any wait that the thread asks for. librdkafka 2.16 waits by the system's clock: where that is set back an
 hour, a wait takes an hour longer, unless something comes."""
 
+_ANOTHER_MAY_COME = (KafkaError._ALL_BROKERS_DOWN, KafkaError.UNKNOWN_TOPIC_OR_PART)
+"""Errors during which the topic may be replaced without anything else to tell it."""
+
 
 class KafkaFollower:
     """Follows all partitions of one topic from given positions, in a thread of its own."""
 
-    def __init__(self, settings: Mapping[str, Any], topic: str, arrivals: KafkaArrivals, fault: Fault) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], topic: str, same_topic: SameTopic, arrivals: KafkaArrivals, fault: Fault
+    ) -> None:
         """Create a follower; nothing is read before `start`.
 
         Raises:
@@ -49,6 +55,7 @@ class KafkaFollower:
         self._consumer = open_kafka_client(Consumer, {**settings, "error_cb": self._suspect})
         self._topic = topic
         self._right = KafkaRight("Read", topic, settings["bootstrap.servers"])
+        self._same_topic = same_topic
         self._arrivals = arrivals
         self._fault = fault
         self._loop = asyncio.get_running_loop()
@@ -68,7 +75,7 @@ class KafkaFollower:
         self._thread.start()
 
     def stop(self) -> None:
-        """Return once the thread has ended: after up to 0.1 s, or 1 s if it is asking Kafka where a partition begins.
+        """Return once the thread has ended: after up to 0.1 s, or 1 s if it is asking Kafka something.
 
         Nothing is delivered after the call. Where Kafka's client holds the thread for longer, it is left to itself.
         """
@@ -93,8 +100,10 @@ class KafkaFollower:
                 if self._gone_since is not None:
                     self._look_for_topic(self._gone_since)
                 first = self._consumer.poll(_POLL_SECONDS)
-                if first is not None:
-                    self._hand_out(self._gathered(first))
+                messages = [] if first is None else self._gathered(first)
+                self._same_topic.come_by()
+                if messages and self._is_same_topic():
+                    self._hand_out(messages)
         except Exception as error:  # noqa: BLE001 -- the boundary of the thread: nobody else would hear of it
             if not self._loop.is_closed():
                 fault = OperatorNeeded(f"reading the log failed: {error!r}", hint="Restart this node.")
@@ -110,10 +119,22 @@ class KafkaFollower:
         messages = [first, *self._consumer.consume(_BATCH, 0)]
         if not self._is_taken.is_set():
             while not self._is_taken.wait(_POLL_SECONDS) and not self._is_stopping:
-                pass
+                self._same_topic.come_by()
             if len(messages) < _BATCH:
                 messages += self._consumer.consume(_BATCH, 0)
         return messages
+
+    def _is_same_topic(self) -> bool:
+        """Return whether what was read is of the topic that was opened; stop everything if it is of another."""
+        try:
+            fault = self._same_topic.fault(lambda: self._is_stopping or self._is_given_up)
+        except LogUnavailable:
+            return False
+        if fault is not None:
+            self._positions.clear()
+            self._arrivals.end(None)
+            self._loop.call_soon_threadsafe(self.give_up, fault)
+        return fault is None
 
     def _hand_out(self, messages: Sequence[Message]) -> None:
         """Hand over the entries of `messages`, then the faults found among them."""
@@ -191,7 +212,13 @@ class KafkaFollower:
             _log.warning("log_not_read", reason=denial.reason, hint=denial.hint)
 
     def _suspect(self, error: KafkaError) -> None:
-        """Note that the topic may be gone; called within `poll`. Other errors are temporary, or come as a message."""
+        """Note that the topic may be gone, or be another one by now; called within `poll`.
+
+        Other errors are temporary, or come as a message. That one broker of several is away is no doubt: asking the
+        others might have to wait for it, and with that all that they lead.
+        """
+        if error.code() in _ANOTHER_MAY_COME:
+            self._same_topic.doubt()
         if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and self._gone_since is None:
             self._gone_since = time.monotonic()
 

@@ -57,6 +57,8 @@ class KafkaReader:
         self.partitions = range(partitions)
         self._has_answer = False
         self._led: Collection[Collection[int]] = ()
+        self._is_told_who_leads = False
+        """Whether a broker said so when it was last asked."""
         self._leaders_may_have_moved = False
         """librdkafka 2.16 sends a request to the leader that it knows. If that broker died, it does not look for a new
         leader by itself, even when another broker has taken over."""
@@ -193,7 +195,8 @@ class KafkaReader:
     def _unanswered(self, error: KafkaError) -> LogUnavailable:
         """Return the error for a request for offsets or leaders that was not answered."""
         self._consumer.poll(0)
-        return unanswered(self._connections.cause_of(error), self._describing)
+        cause = self._connections.cause_of(error)
+        return unanswered(cause, self._describing, others_answer=self._is_told_who_leads)
 
     def _ask_who_leads(self, timeout: float) -> KafkaError | None:
         """Have Kafka's client learn who leads the partitions, and note it; return what is wrong with the topic.
@@ -201,7 +204,9 @@ class KafkaReader:
         Raises:
             KafkaException: there is no answer.
         """
+        self._is_told_who_leads = False
         found = self._consumer.list_topics(self._topic, timeout).topics[self._topic]
+        self._is_told_who_leads = True
         error: KafkaError | None = found.error
         if error is not None:
             return error

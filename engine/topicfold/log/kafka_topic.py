@@ -17,6 +17,7 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._topic import TopicDescription
 from confluent_kafka.cimpl import NewTopic
 
+from topicfold.counting import counted
 from topicfold.errors import LogGap, LogUnavailable, WrongLog
 from topicfold.kafka_client import error_in, open_kafka_client
 from topicfold.kafka_connections import KafkaConnections
@@ -32,6 +33,8 @@ from topicfold.log.kafka_settings import (
 from topicfold.log.port import SettingProblem
 
 _ANSWER_SECONDS = 5.0
+_SOON_SECONDS = 1.0
+"""For a question that is asked again, by a thread that is to end soon where it is told to."""
 _CREATE_SECONDS = 15.0
 _PAUSE_SECONDS = 0.02
 _NEEDED = {"Read": AclOperation.READ, "Write": AclOperation.WRITE}
@@ -104,6 +107,20 @@ class LogTopics:
         except KafkaException as error:
             raise self._unanswered(error_in(error), "Describe", topic.name) from error
 
+    def another(self, topic: LogTopic) -> WrongLog | None:
+        """Return why the topic of that name is not `topic`; None if it is, or if there is none now.
+
+        Raises:
+            LogUnavailable: Kafka did not answer.
+        """
+        try:
+            found = self._describe(topic.name, _SOON_SECONDS)
+        except KafkaException as error:
+            raise unanswered(error_in(error), self._right("Describe", topic.name)) from error
+        problem = _replaced(topic, found)
+        is_other = found is not None and str(found.topic_id) != topic.id
+        return problem.fault if is_other and isinstance(problem, AnotherTopic) else None
+
     def delete_before(self, topic: LogTopic, partition: int, offset: int) -> None:
         """Delete the records of a partition below `offset`; return once its leader has done so.
 
@@ -165,11 +182,11 @@ class LogTopics:
     def _right(self, operation: str, topic: str) -> KafkaRight:
         return KafkaRight(operation, topic, self._bootstrap)
 
-    def _describe(self, name: str) -> TopicDescription | None:
+    def _describe(self, name: str, seconds: float = _ANSWER_SECONDS) -> TopicDescription | None:
         """Return the topic's description, or None if Kafka says that there is no such topic."""
         try:
             futures = self._admin.describe_topics(
-                TopicCollection([name]), include_authorized_operations=True, request_timeout=_ANSWER_SECONDS
+                TopicCollection([name]), include_authorized_operations=True, request_timeout=seconds
             )
             described: TopicDescription = futures[name].result()
             return described
@@ -220,8 +237,8 @@ def _replaced(topic: LogTopic, found: TopicDescription | None) -> SettingProblem
     kind = AnotherTopic if found else SettingProblem
     return kind(
         "topic",
-        f"topic {found.topic_id} with {len(found.partitions)} partitions" if found else "no topic",
-        f"topic {topic.id} with {topic.partitions} partitions",
+        f"topic {found.topic_id} with {counted(len(found.partitions), 'partition')}" if found else "no topic",
+        f"topic {topic.id} with {counted(topic.partitions, 'partition')}",
         refuses_writes=True,
         repair=restoring(f"the topic {topic.name}"),
     )
@@ -230,8 +247,8 @@ def _replaced(topic: LogTopic, found: TopicDescription | None) -> SettingProblem
 def _grown(topic: LogTopic, partitions: int) -> SettingProblem:
     return SettingProblem(
         "topic",
-        f"one with {partitions} partitions",
-        f"one with {topic.partitions} partitions",
+        f"one with {counted(partitions, 'partition')}",
+        f"one with {counted(topic.partitions, 'partition')}",
         refuses_writes=True,
         repair="Kafka cannot remove partitions: stop all nodes, copy the first "
         f"{topic.partitions} of {topic.name} to a topic of another name with 'topicfold copy', and start them with "

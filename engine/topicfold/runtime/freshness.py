@@ -87,6 +87,8 @@ class Freshness:
         """Note an answer to a query for the log's ends that was sent at `asked`."""
         if not self.is_reachable:
             _log.info("log_reachable")
+            # It may be another one by now.
+            self.look_soon()
         self.why_unreachable = self.what_to_do = ""
         if self.silent or len(ends) < len(self._states):
             self._note_silent(frozenset(self._states.keys() - ends.keys()))

@@ -15,6 +15,7 @@ from collections.abc import Collection
 import structlog
 
 from topicfold.cluster.port import Cluster
+from topicfold.counting import counted
 from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, InvalidName, TopicNotFound
 from topicfold.model.adoption import KafkaTopic, is_left_out, stands_for
 from topicfold.model.events import Verdict
@@ -89,8 +90,9 @@ class KafkaTopics:
         except AlreadyExists:
             found = await self._cluster.topic(kafka_topic)
             if found is not None and found.partitions != partitions:
-                has = f"the Kafka topic {kafka_topic} exists with {found.partitions} partitions, not {partitions}"
-                return Refuse(Verdict.ALREADY_EXISTS, f"{has}: create the topic with as many, or under another name")
+                has = f"the Kafka topic {kafka_topic} exists with {counted(found.partitions, 'partition')}"
+                other = f"{has}, not {partitions}"
+                return Refuse(Verdict.ALREADY_EXISTS, f"{other}: create the topic with as many, or under another name")
         return None
 
     async def refusal_of_growth(self, kafka_topic: str, found: KafkaTopic | None, partitions: int) -> Refuse | None:
@@ -103,7 +105,7 @@ class KafkaTopics:
             if found is None:
                 await self._cluster.check_creation(kafka_topic, partitions)
             elif found.partitions > partitions:
-                has = f"the Kafka topic {kafka_topic} has {found.partitions} partitions already"
+                has = f"the Kafka topic {kafka_topic} has {counted(found.partitions, 'partition')} already"
                 return Refuse(Verdict.FEWER_PARTITIONS, f"{has}, their number cannot be reduced")
             elif found.partitions < partitions:
                 await self._cluster.check_growth(kafka_topic, partitions)

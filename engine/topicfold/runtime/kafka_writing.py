@@ -14,6 +14,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 
+from topicfold.counting import counted
 from topicfold.errors import (
     ClusterRefused,
     ClusterUnavailable,
@@ -345,7 +346,7 @@ class KafkaWriting(Writing):
             raise error
         target = self._engine.target(AggregateKind.NAMESPACE, name)
         raise OutcomeUnknown(
-            f"namespace {name} was not deleted; of its {len(names)} topics, {ended} were, "
+            f"namespace {name} was not deleted; of its {counted(len(names), 'topic')}, {ended} were, "
             f"as far as is known: {error.reason}",
             operation=operation_text(target.partition, self._handle(target, asked)),
             hint="Delete it again: what was deleted stays deleted.",

@@ -164,7 +164,7 @@ class Doctor:
             what = f"the last check of memory found {scrub.found} things wrong: {'; '.join(scrub.told)}"
             yield _problem(what, "restart this node: it then folds everything again")
         if self.node.upkeep is not None and (trouble := self.node.upkeep.trouble):
-            yield _problem(f"the Kafka cluster cannot be reached: {trouble.reason}", trouble.hint)
+            yield _problem(trouble.reason, trouble.hint)
 
     def _not_ready(self) -> Iterator[DiagnosedProblem]:
         """Yield why partitions are not ready, once for all that have the same reason."""

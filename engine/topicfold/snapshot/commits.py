@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from topicfold.counting import counted
 from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.json_text import read_json
 from topicfold.snapshot.durable_files import put_if_absent
@@ -198,7 +199,7 @@ def require_log(commit: Commit, incarnation: bytes, partitions: int, directory: 
     """
     if (commit.incarnation, commit.partitions) != (incarnation.hex(), partitions):
         raise WrongSnapshot(
-            f"the snapshot is of the log {commit.incarnation} with {commit.partitions} partitions, "
+            f"the snapshot is of the log {commit.incarnation} with {counted(commit.partitions, 'partition')}, "
             f"this one is {incarnation.hex()} with {partitions}",
             hint=f"Name {directory}, or the log that this one is of.",
         )

@@ -1,0 +1,59 @@
+"""`topicfold compact`: how it tells of other jobs and of failures. The job itself is shown in `tests/compaction`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold.compaction.job import CompactOptions, Listener
+from topicfold.errors import LogUnavailable
+
+WHERE = ("compact", "--log", "a.db", "--snapshot", "s", "--once")
+
+
+@pytest.fixture
+def compacting(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Listener], None]], None]:
+    """Has the job do what it is given, and make no commit."""
+
+    def acts(act: Callable[[Listener], None]) -> None:
+        module: Any = ModuleType("topicfold.compaction.job")
+        module.CompactOptions, module.Listener = CompactOptions, Listener
+        module.compact = lambda settings, options, listener: act(listener)
+        monkeypatch.setitem(sys.modules, "topicfold.compaction.job", module)
+
+    return acts
+
+
+def test_a_batch_that_another_job_has_committed_is_told_of_with_where_to_look(
+    bare_run: Run, compacting: Callable[[Callable[[Listener], None]], None]
+) -> None:
+    compacting(lambda listener: listener.overtaken(7))
+    assert bare_run(*WHERE).err.splitlines() == [
+        "another job made commit 7, with all of this batch: one job is enough. While one works, a file in "
+        f"{Path('s/claims')} names its machine and process",
+        "no new commit was made",
+    ]
+    assert bare_run(*WHERE, "--quiet").err == ""
+
+
+@pytest.mark.parametrize(("debugged", "is_shown"), [([], False), (["--debug"], True)])
+def test_what_spark_said_of_a_failure_is_for_debugging(
+    bare_run: Run,
+    compacting: Callable[[Callable[[Listener], None]], None],
+    debugged: list[str],
+    is_shown: bool,
+) -> None:
+    def fail(listener: Listener) -> None:
+        raise LogUnavailable("the stream ended") from ValueError("at org.apache.spark")
+
+    compacting(fail)
+    failed = bare_run(*debugged, *WHERE)
+    assert failed.code == 6
+    assert "error: the stream ended\n" in failed.err
+    assert ("ValueError: at org.apache.spark\n" in failed.err) == is_shown
