@@ -2,8 +2,8 @@
 
 Kafka's client does not tell: where a topic was deleted and created again, it reads on in the new one, at the same
 offset. To ask before each batch would take as long as reading it, so this is asked only once something was amiss: the
-process was halted, no broker was connected, or the log did not answer. A topic that is replaced between two requests for
-the log's end, which are a second apart, without any of these, is noticed by the next check of its settings.
+process was halted, no broker was connected, or the log did not answer. A topic that is replaced between two requests
+for the log's end, which are a second apart, without any of these, is noticed by the next check of its settings.
 """
 
 from __future__ import annotations
