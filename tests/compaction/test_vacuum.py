@@ -176,6 +176,19 @@ def test_commits_that_are_not_published_yet_stay_however_old_they_are(
     assert sequences(tmp_path) == [3, 2, 1]
 
 
+def test_a_version_whose_entries_delta_has_cleared_away_stops_no_vacuum(tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    for table in (*GROWING_TABLES, "commits"):
+        DeltaTable(str(tmp_path / table)).create_checkpoint()
+        *cleared, _ = sorted((tmp_path / table / "_delta_log").glob("*.json"))
+        for path in cleared:
+            path.unlink()
+    make_old(tmp_path)
+    before = whole(tmp_path)
+    assert vacuum(tmp_path, keep=2) > 0
+    assert whole(tmp_path) == before
+
+
 def test_the_commit_that_nodes_fold_their_windows_from_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(tmp_path, cuts=1)
     newest, *_ = found = [read_commit(tmp_path, number) for number in sequences(tmp_path)]
