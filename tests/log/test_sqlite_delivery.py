@@ -193,7 +193,14 @@ async def test_no_more_of_its_own_waits_for_the_loop_than_eight_megabytes_and_th
     entries = [entry for _ in range(20) for entry in file.append([(0, bytes(1024 * 1024))])]
     for entry in entries:
         delivery.deliver_own(file, [entry])
+    delivery.fetch(file)
     assert len(waiting) == 8
+    waiting.pop(0)()
+    await asyncio.sleep(0)
+    # There is room again, and yet others come before it.
+    own = file.append([(0, b"next")])
+    delivery.deliver_own(file, own)
+    entries += own
     while waiting:
         waiting.pop(0)()
         await asyncio.sleep(0)

@@ -130,7 +130,7 @@ class SqliteDelivery:
                 return
         if not batch and position == end:
             return
-        if batch and batch[0].offset == position and batch[-1].offset == position + len(batch) - 1:
+        if batch and batch[-1].offset == position + len(batch) - 1:
             follow.positions[partition] += len(batch)
             self._is_behind |= follow.positions[partition] < end
             self._hand_out(follow, batch)
