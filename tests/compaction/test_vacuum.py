@@ -50,6 +50,15 @@ def test_a_commit_that_is_damaged_stays_while_it_is_young_and_stops_no_vacuum(tm
     assert damaged.exists()
 
 
+def test_a_commit_that_is_damaged_goes_once_it_is_old(tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    damaged = commit_path(tmp_path, sequences(tmp_path)[-1])
+    damaged.write_bytes(b"{}")
+    make_old(tmp_path)
+    vacuum(tmp_path, keep=2)
+    assert not damaged.exists()
+
+
 def test_vacuum_tells_how_old_files_are_by_the_clock_of_where_they_lie(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +165,30 @@ def test_what_tables_have_since_a_moment_ago_stays_however_old_it_is(
     assert whole(late) == whole(undisturbed)
 
 
+def test_commits_that_are_not_published_yet_stay_however_old_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(compactor, "publish", lambda root, commit: None)
+        three_commits(tmp_path)
+    make_old(tmp_path)
+    vacuum(tmp_path, keep=1)
+    assert sequences(tmp_path) == [3, 2, 1]
+
+
+def test_a_version_whose_entries_delta_has_cleared_away_stops_no_vacuum(tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    for table in (*GROWING_TABLES, "commits"):
+        DeltaTable(str(tmp_path / table)).create_checkpoint()
+        *cleared, _ = sorted((tmp_path / table / "_delta_log").glob("*.json"))
+        for path in cleared:
+            path.unlink()
+    make_old(tmp_path)
+    before = whole(tmp_path)
+    assert vacuum(tmp_path, keep=2) > 0
+    assert whole(tmp_path) == before
+
+
 def test_the_commit_that_nodes_fold_their_windows_from_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(tmp_path, cuts=1)
     newest, *_ = found = [read_commit(tmp_path, number) for number in sequences(tmp_path)]
@@ -164,6 +197,14 @@ def test_the_commit_that_nodes_fold_their_windows_from_stays(tmp_path: Path, mon
     vacuum(tmp_path, keep=2, min_age_seconds=0)
     assert sequences(tmp_path) == [*(commit.sequence for commit in found[:2]), back.sequence]
     require_intact(tmp_path, back, STATE_TABLES)
+
+
+def test_where_no_commit_lies_so_far_back_only_the_newest_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path, cuts=1)
+    newest = sequences(tmp_path)[:2]
+    monkeypatch.setattr(vacuuming, "WINDOW", read_commit(tmp_path, newest[0]).to[1] - 1)
+    vacuum(tmp_path, keep=2, min_age_seconds=0)
+    assert sequences(tmp_path) == newest
 
 
 def test_that_commit_is_none_that_was_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,4 +225,18 @@ def test_files_that_somebody_else_removes_meanwhile_do_not_stop_a_vacuum(tmp_pat
     for name in ("rings", "history"):
         (tmp_path / name / "gone.parquet").symlink_to("removed")
     assert vacuum(tmp_path, min_age_seconds=0) == 0
+    assert whole(tmp_path) == before
+
+
+def test_two_vacuums_at_once_do_not_stop_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path, cuts=1)
+    before, unlink = whole(tmp_path), Path.unlink
+
+    def unlink_behind_another(path: Path, missing_ok: bool = False) -> None:
+        if path.parent != tmp_path:
+            unlink(path)
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", unlink_behind_another)
+    assert vacuum(tmp_path, keep=2, min_age_seconds=0) > 0
     assert whole(tmp_path) == before

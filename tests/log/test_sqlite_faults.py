@@ -176,6 +176,18 @@ def test_a_copy_that_was_written_into_the_file_under_a_node_is_still_that_copy_o
     assert path.read_bytes() == copy
 
 
+def test_a_copy_that_nodes_had_used_is_still_that_copy_where_the_file_was_seen_to_be_emptied_for_it(path: Path) -> None:
+    file, _ = with_a_copy(path)
+    used = path.with_name("copy.db")
+    SqliteFile(used, partitions=1).close()
+    emptied(path)
+    with pytest.raises(WrongLog, match="was emptied while in use"):
+        file.bounds()
+    path.write_bytes(used.read_bytes())
+    file.close()
+    assert path.read_bytes() == used.read_bytes()
+
+
 def test_a_copy_is_not_served_with_what_was_left_beside_the_file_that_it_was_written_into(path: Path) -> None:
     file, copy = with_a_copy(path)
     path.write_bytes(copy)

@@ -62,7 +62,7 @@ def _staying(
     readable = [commit for _, commit in commits if commit]
     usable = [*not_given_up(readable)]
     kept = [commit.sequence for commit in usable[:keep]]
-    kept += _for_watchers(usable, kept)
+    kept += _for_watchers(usable)
     kept += [number for commit in readable[:1] for number in _noted(root, commit)]
     kept += [
         number
@@ -111,12 +111,12 @@ def _commits(root: Path) -> list[tuple[int, Commit | None]]:
     return found
 
 
-def _for_watchers(commits: Sequence[Commit], kept: Sequence[int]) -> list[int]:
-    """Return the number of the commit from which nodes fold their windows, unless it is kept already."""
+def _for_watchers(commits: Sequence[Commit]) -> list[int]:
+    """Return the number of the commit from which nodes fold their windows."""
     for commit in commits:
         pairs = zip(commit.to, commits[0].to, strict=True)
         if all(end <= WINDOW or to <= end - WINDOW for to, end in pairs):
-            return [] if commit.sequence in kept else [commit.sequence]
+            return [commit.sequence]
     return []
 
 

@@ -47,7 +47,7 @@ class SqliteDelivery:
         self._post = post
         self._follow: Follow | None = None
         self._last: dict[int, bytes] = {}
-        """The newest record that was handed over of each partition; what is read next must follow it."""
+        """The record before the position in each partition; what comes next must follow it."""
         self._version = -1
         self._is_behind = False
         self._is_ended = False
@@ -84,14 +84,18 @@ class SqliteDelivery:
         """
         self._version = -1
 
-    def deliver_own(self, entries: Sequence[Entry]) -> None:
-        """Hand over what this thread has just committed, as far as it comes next."""
+    def deliver_own(self, file: SqliteFile, entries: Sequence[Entry]) -> None:
+        """Hand over what this thread has just committed, as far as it comes next.
+
+        If somebody else has committed meanwhile, it is read like theirs: what it follows may be another record now.
+        """
         if not self._follow:
             return
         positions = self._follow.positions
+        is_known = self._has_no_news(file)
         fresh = []
         for entry in entries:
-            if positions.get(entry.partition) == entry.offset and self._has_room():
+            if is_known and positions.get(entry.partition) == entry.offset and self._has_room():
                 positions[entry.partition] += 1
                 fresh.append(entry)
             else:
@@ -110,22 +114,23 @@ class SqliteDelivery:
                 return
             bounds = file.bounds()
             self._version, self._is_behind = version, False
-            for partition, position in list(follow.positions.items()):
-                if position != bounds[partition].end:
-                    self._fetch_partition(file, follow, partition, bounds[partition].end)
+            for partition in list(follow.positions):
+                self._fetch_partition(file, follow, partition, bounds[partition].end)
         except LogUnavailable:
             self._version, self._is_behind = -1, False
 
     def _fetch_partition(self, file: SqliteFile, follow: Follow, partition: int, end: int) -> None:
-        position, last = follow.positions[partition], self._last.get(partition)
-        batch = file.read(partition, position - (last is not None), _BATCH)
+        position = follow.positions[partition]
+        batch = file.read(partition, max(position - 1, 0), _BATCH)
         if batch and batch[0].offset < position:
             known, *batch = batch
-            if known.value != last:
+            if known.value != self._last.setdefault(partition, known.value):
                 del follow.positions[partition]
                 self._post(self._in_turn, follow.fault, _another(known), partition)
                 return
-        if batch and batch[0].offset == position and batch[-1].offset == position + len(batch) - 1:
+        if not batch and position == end:
+            return
+        if batch and batch[-1].offset == position + len(batch) - 1:
             follow.positions[partition] += len(batch)
             self._is_behind |= follow.positions[partition] < end
             self._hand_out(follow, batch)
@@ -143,6 +148,13 @@ class SqliteDelivery:
         )
         self._hand_out(follow, batch[:whole])
         self._post(self._in_turn, follow.fault, gap, partition)
+
+    def _has_no_news(self, file: SqliteFile) -> bool:
+        """Return whether nobody else has committed since the last look, as far as the system says."""
+        try:
+            return file.version() == self._version
+        except LogUnavailable:
+            return False
 
     def _checkpoint_when_quiet(self, file: SqliteFile) -> None:
         if time.monotonic() >= self._checkpoint_at:

@@ -214,7 +214,7 @@ class SqliteWorker:
                 self._post(append.failed, error)
         else:
             self._refused = None
-            self._delivery.deliver_own(entries)
+            self._delivery.deliver_own(file, entries)
 
     def _answer(self, file: SqliteFile, ask: Ask) -> None:
         try:

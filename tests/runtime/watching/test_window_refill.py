@@ -70,6 +70,22 @@ async def test_only_what_is_wanted_is_folded_again(log: tuple[MemoryStore, Table
         assert starts == [tables.commit.to[PARTITION], 90, 90, 40, 0, 0]
 
 
+async def test_who_wants_what_is_there_already_does_not_ask_the_log(
+    log: tuple[MemoryStore, Tables], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, tables = log
+    async with running(store, snapshot=tables.root) as node:
+
+        async def dead(self: WilfulLog) -> dict[int, int]:
+            raise LogUnavailable("its broker is halted")
+
+        monkeypatch.setattr(WilfulLog, "start_offsets", dead)
+        end = tables.commit.to[PARTITION]
+        await node.engine.window_refill.reach({PARTITION: end})
+        with pytest.raises(LogUnavailable):
+            await node.engine.window_refill.reach({PARTITION: end - 1})
+
+
 async def test_who_wants_more_than_what_is_being_folded_for_another_gets_it(log: tuple[MemoryStore, Tables]) -> None:
     store, tables = log
     async with running(store, snapshot=tables.root) as node:

@@ -83,12 +83,10 @@ class WindowRefill:
         window = self._window
         end = window.start(partition)
         floor = (await self._log.start_offsets())[partition]
-        if position >= end or position < max(floor, window.lowest(partition, self._states[partition].position)):
+        if position < max(floor, window.lowest(partition, self._states[partition].position)):
             return
-        state = await self._base(partition, position)
-        if state is None and not floor:
-            state = self._new_state(partition)
-        if state is None or state.position < floor:
+        state = await self._base(partition, position) or self._new_state(partition)
+        if state.position < floor:
             return
         older = window.below(partition, state.position)
         await self._fill(older, state, end)
