@@ -46,7 +46,7 @@ def test_several_keys_in_one_file_are_all_taken(tmp_path: Path) -> None:
 
 
 def test_an_entry_that_names_an_algorithm_verifies_no_other() -> None:
-    entry = issuer().jwk | {"alg": "RS512", "kid": "a"}
+    entry = issuer().jwk | {"alg": "RS512", "kid": "a", "key_ops": ["sign", "verify"]}
     (key,) = keys_in_set(json.dumps({"keys": [entry]}))
     assert (key.algorithms, key.id) == (("RS512",), "a")
 
@@ -76,7 +76,8 @@ def test_a_thumbprint_is_that_of_the_standard() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"use": "enc"}, {"kty": "oct", "k": "c2VjcmV0"}, {"alg": "HS256"}, {"alg": "none"}, {"alg": "ES256"}, {"kty": "?"},
+    [{"use": "enc"}, {"key_ops": ["wrapKey"]}, {"key_ops": "verify"}, {"key_ops": None},
+     {"kty": "oct", "k": "c2VjcmV0"}, {"alg": "HS256"}, {"alg": "none"}, {"alg": "ES256"}, {"kty": "?"},
      {"n": "!"}, {"n": None}, {"d": "AQAB"}],
 )  # fmt: skip
 def test_an_entry_that_verifies_nothing_of_ours_is_passed_over(change: dict[str, Any]) -> None:

@@ -109,7 +109,8 @@ def thumbprint(key: PublicKey) -> str:
 
 
 def _key_of(entry: Mapping[str, Any]) -> VerificationKey | None:
-    if entry.get("use", "sig") != "sig":
+    operations = entry.get("key_ops", ["verify"])
+    if entry.get("use", "sig") != "sig" or not isinstance(operations, list) or "verify" not in operations:
         return None
     try:
         parsed = jwt.PyJWK(dict(entry)).key
