@@ -57,9 +57,12 @@ def test_a_key_that_nobody_has_named_is_known_by_its_thumbprint(tmp_path: Path) 
             assert [key.id for key in read_key_file(written(tmp_path, text))] == [thumbprint_of(kind)]
 
 
-def test_a_key_set_may_begin_with_an_empty_line_and_an_id_that_is_no_text_is_none(tmp_path: Path) -> None:
+def test_a_key_set_may_begin_with_a_byte_order_mark_or_an_empty_line_and_an_id_that_is_no_text_is_none(
+    tmp_path: Path,
+) -> None:
     text = json.dumps({"keys": [issuer().jwk | {"kid": 7}]})
-    assert [key.id for key in read_key_file(written(tmp_path, f"\n {text}"))] == [thumbprint_of()]
+    for start in ("\ufeff", "\n ", "\ufeff\n "):
+        assert [key.id for key in read_key_file(written(tmp_path, f"{start}{text}"))] == [thumbprint_of()]
 
 
 def test_a_thumbprint_is_that_of_the_standard() -> None:
