@@ -148,6 +148,7 @@ def test_a_node_that_allows_no_other_filters_applies_its_own() -> None:
     node = {"entryFilters": {"entryFilterNames": "node"}}
     limits = Limits(defaults=node, may_override_entry_filters=False)
     assert applied(BY_NAME["entryFilters"], own, own, limits) == node["entryFilters"]
+    assert applied(BY_NAME[TTL], {TTL: 1}, {TTL: 2}, limits) == 1
     assert applied(BY_NAME["entryFilters"], own, None, Limits(defaults=node)) == own["entryFilters"]
 
 
