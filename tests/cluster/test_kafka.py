@@ -15,7 +15,7 @@ from tests.brokers.process import KafkaProcess
 from tests.ports import free_ports
 from topicfold.cluster.kafka import KafkaCluster
 from topicfold.cluster.kafka_errors import translated
-from topicfold.errors import BadSetting, ClusterUnavailable
+from topicfold.errors import BadSetting, ClusterUnavailable, TopicfoldError
 from topicfold.model.adoption import KafkaTopic
 
 
@@ -104,6 +104,24 @@ async def test_a_change_is_made_once_the_brokers_show_it(
         shown += [await asked] * 3 + first
         await change
         assert not shown
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("seen", [[], [ClusterUnavailable("access is denied", is_denied=True)]], ids=["gone", "denied"])
+async def test_settings_whose_change_nobody_can_see_are_changed_when_kafka_says_so(
+    kafka_bootstrap: str, fresh_topic: Callable[[], str], monkeypatch: pytest.MonkeyPatch, seen: list[TopicfoldError]
+) -> None:
+    cluster, name = KafkaCluster(kafka_bootstrap), fresh_topic()
+    await cluster.create(name, 1)
+    asked: list[str] = []
+
+    async def configurations(names: Collection[str]) -> dict[str, TopicfoldError]:
+        asked.extend(names)
+        return dict(zip(names, seen, strict=False))
+
+    monkeypatch.setattr(cluster, "configurations", configurations)
+    await cluster.alter(name, {"retention.ms": "1000"})
+    assert asked == [name]
 
 
 @pytest.mark.kafka

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -59,6 +61,24 @@ async def test_a_dry_run_shows_the_same_and_changes_nothing(site: Site) -> None:
     await site.set("orders", "maxMessageSize", 2000)
     assert await site.once(only_shows=True) == [f"differs {ORDERS}: max.message.bytes 1048588 -> 2000 (topic policy)"]
     assert await site.own("orders") == {}
+
+
+async def test_a_setting_that_the_cluster_does_not_know_is_passed_over_and_others_are_not(site: Site) -> None:
+    configurations = site.cluster.configurations
+
+    async def without_retention_bytes(kafka_topics: Sequence[str]) -> dict[str, Any]:
+        found = await configurations(kafka_topics)
+        return {
+            topic: {key: each for key, each in settings.items() if key != "retention.bytes"}
+            for topic, settings in found.items()
+            if isinstance(settings, Mapping)
+        }
+
+    site.cluster.configurations = without_retention_bytes
+    await site.make("orders")
+    assert await site.once() == []
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    assert await site.once() == [f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy)"]
 
 
 async def test_each_level_uncovers_the_one_below_until_kafkas_own_value_is_left(site: Site) -> None:

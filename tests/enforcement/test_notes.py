@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.enforcement.conftest import ORDERS, Site, following
 from tests.memory_cluster import MemoryCluster
@@ -263,13 +264,19 @@ async def test_where_notes_are_kept_is_no_tenant(site: Site) -> None:
     assert site.node.reading.tenants() == ["public"]
 
 
-async def test_a_note_that_cannot_be_written_holds_up_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_note_that_cannot_be_written_is_told_of_and_holds_up_nothing(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(notes, "_SECONDS_A_NOTE", 0.02)
     await site.make("orders")
     site.with_defaults(maxMessageSize=9)
     site.node.log.fate = site.node.log.lose
-    assert len(await site.once()) == 1
+    with capture_logs() as lines:
+        assert len(await site.once()) == 1
     assert await site.own("orders") == SIZE
+    said = [line for line in lines if line["event"] == "enforcement_not_noted"]
+    assert said
+    assert all(line["log_level"] == "warning" and line["reason"] for line in said)
 
 
 async def test_a_note_on_a_log_that_was_put_back_from_a_copy_and_renewed_holds_as_before(site: Site) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import json
+import os
 import re
 import signal
 import socket
@@ -14,6 +15,7 @@ import weakref
 from contextlib import suppress
 from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx2
@@ -27,6 +29,7 @@ from tests.server.serving import command, served
 from topicfold.client import Client, RetryRule
 from topicfold.errors import BadSetting
 from topicfold.server import run
+from topicfold.server.auth.setup import Security
 from topicfold.server.run import listen, server_of
 from topicfold.server.spare_memory import CROWD, SpareMemory
 from topicfold.settings import Settings
@@ -201,6 +204,34 @@ def test_a_server_speaks_tls_and_knows_its_clients_by_their_certificates(tmp_pat
         for client, status in ((authority.sign("root"), 201), (authority.sign("mallory"), 403), (None, 401)):
             with httpx2.Client(base_url=url, verify=authority.trusting(client)) as http:
                 assert http.put("/api/v1/topics/public/default/orders").status_code == status
+
+
+def test_a_file_that_can_be_read_but_once_says_who_may_come_in(tmp_path: Path) -> None:
+    pipe = tmp_path / "tokens"
+    os.mkfifo(pipe)
+    writing = Thread(target=pipe.write_text, args=("s3cret root\n",), daemon=True)
+    writing.start()
+    with served(tmp_path / "log.db", auth_static_tokens_file=str(pipe), superusers="root") as (_, url):
+        answer = plain_http.get(f"{url}/admin/v2/tenants", headers={"Authorization": "Bearer s3cret"})
+        assert answer.status_code == 200
+
+
+async def test_a_server_that_takes_anothers_place_has_its_keys_whatever_is_in_their_file_by_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("s3cret root\n")
+    given: list[Security] = []
+
+    async def serve_once(settings: Settings, security: Security, *_: object) -> bool:
+        tokens.write_text("# being edited")
+        given.append(security)
+        return len(given) < 2
+
+    monkeypatch.setattr(run, "_serve_once", serve_once)
+    await run._serve(Settings(port=0, auth_static_tokens_file=tokens), None)
+    assert given[0].authenticator is not None
+    assert given[0] is given[1]
 
 
 async def test_a_server_that_stops_lets_the_longest_request_end(rest: RestNode) -> None:

@@ -17,16 +17,13 @@ class Overrides:
     """Remembers them by Kafka topic, for another topic may come to stand for it."""
 
     def __init__(self) -> None:
-        self._set: dict[str, dict[str, str]] = {}
+        self._set: dict[str, dict[str, str | None]] = {}
         self._kafka_topics: dict[str, str] = {}
 
     def note(self, difference: Difference) -> None:
         """Remember that a setting was set, or taken away."""
-        if difference.new is None:
-            self._set.get(difference.kafka_topic, {}).pop(difference.setting, None)
-        else:
-            self._set.setdefault(difference.kafka_topic, {})[difference.setting] = difference.new
-            self._kafka_topics[difference.name] = difference.kafka_topic
+        self._set.setdefault(difference.kafka_topic, {})[difference.setting] = difference.new
+        self._kafka_topics[difference.name] = difference.kafka_topic
 
     def has_set(self, difference: Difference) -> bool:
         """Return whether the old value of a setting was set here."""

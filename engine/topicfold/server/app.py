@@ -38,7 +38,7 @@ from topicfold.server import (
 )
 from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.door import Door
-from topicfold.server.auth.setup import authenticator_of
+from topicfold.server.auth.setup import Security, security_of
 from topicfold.server.dispatch import Dispatch
 from topicfold.server.document import TITLE
 from topicfold.server.guard import Guard
@@ -75,9 +75,19 @@ class Application(FastAPI):
 
 
 def create_app(
-    engine: Engine, settings: Settings, upkeep: Upkeep | None = None, listings: Listings | None = None
+    engine: Engine,
+    settings: Settings,
+    upkeep: Upkeep | None = None,
+    listings: Listings | None = None,
+    security: Security | None = None,
 ) -> Application:
-    """Return the REST API of `engine`, which the caller starts before and stops after; `upkeep` and `listings` too."""
+    """Return the REST API of `engine`, which the caller starts before and stops after; `upkeep` and `listings` too.
+
+    `security` None: it is read from the files that `settings` name.
+
+    Raises:
+        BadSetting: that cannot work.
+    """
     node = Node.of(engine, settings, upkeep, listings)
     metrics = Metrics(engine, upkeep)
     described = (
@@ -105,7 +115,7 @@ def create_app(
     described = (*described, *bundles.operations(node, described))
     routes = TracedRoutes if is_traced() else RouteTable
     table = routes((*described, *document.operations(described)))
-    authenticator = authenticator_of(settings)
+    authenticator = (security or security_of(settings)).authenticator
     door = Door(authenticator, node.authorizer) if authenticator and node.authorizer else None
     entry = Dispatch(table, node.engine, Ownership.of(settings), door)
     return Application(table, Guard(entry, settings.served_hosts, metrics), authenticator, node)

@@ -33,7 +33,7 @@ from topicfold.runtime.upkeep import Upkeep
 from topicfold.server.announcement import announce_server
 from topicfold.server.app import create_app
 from topicfold.server.auth.authenticator import Authenticator
-from topicfold.server.auth.setup import check_security, tls_of
+from topicfold.server.auth.setup import Security, security_of, warn_of_security
 from topicfold.server.connection import Connection
 from topicfold.server.loading_bar import loading_bar
 from topicfold.server.node import Node
@@ -227,15 +227,20 @@ class Server(uvicorn.Server):
 
 
 def server_of(
-    engine: Engine, settings: Settings, upkeep: Upkeep | None = None, listings: Listings | None = None
+    engine: Engine,
+    settings: Settings,
+    upkeep: Upkeep | None = None,
+    listings: Listings | None = None,
+    security: Security | None = None,
 ) -> Server:
-    """Return the HTTP server of `engine`, not listening yet.
+    """Return the HTTP server of `engine`, not listening yet. `security` None: it is read from files, as `settings` say.
 
     Raises:
         BadSetting: what the settings say about who may come in cannot work.
     """
-    tls = tls_of(settings)
-    app = create_app(engine, settings, upkeep, listings)
+    security = security or security_of(settings)
+    tls = security.tls
+    app = create_app(engine, settings, upkeep, listings, security)
     return Server(
         uvicorn.Config(
             app,
@@ -258,10 +263,11 @@ def server_of(
 
 
 async def _serve(settings: Settings, announce: Announce | None) -> None:
-    check_security(settings)
+    security = security_of(settings)
+    warn_of_security(settings)
     with contextlib.closing(listen(settings)) as listener:
         loading = _loading_nothing if announce is None else loading_bar
-        while await _serve_once(settings, listener, announce, loading):
+        while await _serve_once(settings, security, listener, announce, loading):
             _log.warning("starting_anew", snapshot=str(settings.snapshot))
             announce = None
             # The engine before, with all that it has folded, is in rings, and all is collected next to never by itself.
@@ -269,7 +275,9 @@ async def _serve(settings: Settings, announce: Announce | None) -> None:
         _log.info("stopped")
 
 
-async def _serve_once(settings: Settings, listener: socket.socket, announce: Announce | None, loading: Loading) -> bool:
+async def _serve_once(
+    settings: Settings, security: Security, listener: socket.socket, announce: Announce | None, loading: Loading
+) -> bool:
     """Serve with one engine; return whether another is to take its place, because the log left it behind."""
     log = await open_log(settings)
     try:
@@ -288,7 +296,7 @@ async def _serve_once(settings: Settings, listener: socket.socket, announce: Ann
         listener.listen(BACKLOG)
         if announce is not None:
             announce(settings, listener)
-        server = server_of(engine, settings, upkeep, listings)
+        server = server_of(engine, settings, upkeep, listings, security)
         ending = asyncio.create_task(_end_when_left_behind(engine, server))
         try:
             await server.serve_on(listener)

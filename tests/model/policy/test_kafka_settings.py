@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import retention
 from topicfold.model.policy.description import EnforcedBy
-from topicfold.model.policy.kafka_settings import ENFORCED, Told, kafka_settings, sayings, told_settings
+from topicfold.model.policy.kafka_settings import ENFORCED, Told, is_met, kafka_settings, sayings, told_settings
 from topicfold.model.policy.resolve import Origin, Policies, resolve_all
 from topicfold.model.policy.table import POLICIES
 
@@ -23,7 +23,7 @@ BYTES = 1024 * 1024
         ("retentionPolicies", retention(-1, 5), {"retention.ms": "-1", "retention.bytes": str(5 * BYTES)}),
         ("retentionPolicies", retention(0, 0), {}),
         ("retentionPolicies", retention(1, 2**62), {"retention.ms": "60000", "retention.bytes": str(2**63 - 1)}),
-        ("maxMessageSize", 1000, {"max.message.bytes": "1000"}),
+        ("maxMessageSize", 1, {"max.message.bytes": "1"}),
         ("maxMessageSize", 0, {}),
         ("compactionThreshold", 1, {"cleanup.policy": "compact"}),
         ("compactionThreshold", 0, {"cleanup.policy": "delete"}),
@@ -49,11 +49,15 @@ def test_what_a_level_says_is_told_with_the_level(origin: Origin) -> None:
 
 
 @pytest.mark.parametrize(
-    ("retained", "cleanup"), [(retention(5, -1), "compact,delete"), (retention(0, 0), "compact"), (None, "compact")]
-)
-def test_compaction_leaves_a_retention_that_takes_effect_as_it_is(retained: Any, cleanup: str) -> None:
+    ("threshold", "retained", "cleanup"),
+    [(1, retention(5, -1), "compact,delete"), (1, retention(0, 0), "compact"), (1, None, "compact"),
+     (0, retention(5, -1), "delete"), (0, None, "delete")],
+)  # fmt: skip
+def test_compaction_leaves_a_retention_that_takes_effect_as_it_is_and_none_is_begun_by_one(
+    threshold: int, retained: Any, cleanup: str
+) -> None:
     namespace: Policies = {} if retained is None else {"retentionPolicies": retained}
-    found = told({Origin.TOPIC: {"compactionThreshold": 1}, Origin.NAMESPACE: namespace})
+    found = told({Origin.TOPIC: {"compactionThreshold": threshold}, Origin.NAMESPACE: namespace})
     assert found["cleanup.policy"] == Told(cleanup, Origin.TOPIC)
 
 
@@ -61,6 +65,18 @@ def test_a_default_by_settings_is_told_and_a_negative_value_is_passed_over() -> 
     levels: dict[Origin, Policies] = {Origin.TOPIC: {"maxMessageSize": -1}, Origin.BROKER: {"maxMessageSize": 7}}
     assert told(levels) == {}
     assert told(levels, "maxMessageSize") == {"max.message.bytes": Told("7", Origin.BROKER)}
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted", "found", "met"),
+    [("retention.ms", "1", "1", True), ("retention.ms", "1", "2", False), ("retention.ms", "1,2", "2,1", False),
+     ("cleanup.policy", "compact,delete", "delete,compact", True), ("cleanup.policy", "delete", "compact", False),
+     ("cleanup.policy", "compact", "compact,delete", False)],
+)  # fmt: skip
+def test_a_setting_is_as_it_should_be_with_just_its_value_and_cleanup_in_any_order(
+    setting: str, wanted: str, found: str, met: bool
+) -> None:
+    assert is_met(setting, wanted, found) is met
 
 
 def test_the_table_of_policies_says_that_kafka_enforces_just_these() -> None:

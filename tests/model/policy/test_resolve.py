@@ -143,11 +143,27 @@ def test_schemas_are_enforced_where_namespace_or_node_says_so() -> None:
     assert applied(policy, {policy.name: False}, {policy.name: True}, Limits()) is False
 
 
+def test_offloading_that_is_applied_is_put_together_from_all_levels() -> None:
+    name = "offloadPolicies"
+    node = {"managedLedgerOffloadDriver": "s3", "managedLedgerOffloadBucket": "node", "s3ManagedLedgerOffloadRole": "n"}
+    namespace = {name: {"managedLedgerOffloadBucket": "namespace", "s3ManagedLedgerOffloadRole": "namespace"}}
+    topic = {name: {"s3ManagedLedgerOffloadRole": "topic"}}
+    limits = Limits(defaults={name: node})
+    assert applied(BY_NAME[name], topic, namespace, limits) == {
+        "managedLedgerOffloadDriver": "s3",
+        "managedLedgerOffloadBucket": "namespace",
+        "s3ManagedLedgerOffloadRole": "topic",
+    }
+    assert applied(BY_NAME[name], None, None, limits) == node
+    assert applied(BY_NAME[name], None, None, Limits()) == {}
+
+
 def test_a_node_that_allows_no_other_filters_applies_its_own() -> None:
     own = {"entryFilters": {"entryFilterNames": "topic"}}
     node = {"entryFilters": {"entryFilterNames": "node"}}
     limits = Limits(defaults=node, may_override_entry_filters=False)
     assert applied(BY_NAME["entryFilters"], own, own, limits) == node["entryFilters"]
+    assert applied(BY_NAME[TTL], {TTL: 1}, {TTL: 2}, limits) == 1
     assert applied(BY_NAME["entryFilters"], own, None, Limits(defaults=node)) == own["entryFilters"]
 
 

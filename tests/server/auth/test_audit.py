@@ -55,8 +55,12 @@ async def test_a_line_tells_from_which_address_the_request_came(port: int, lines
     assert [line["client"] for line in lines if line["event"] == "audit"] == ["127.0.0.1"]
 
 
-async def test_a_read_is_no_line(rest: RestNode, lines: list[Any]) -> None:
+async def test_a_read_is_no_line_though_nothing_is_found_nor_is_what_changes_nothing_there_is(
+    rest: RestNode, lines: list[Any]
+) -> None:
     await rest.get("/admin/v2/tenants")
+    for method, path in (("GET", LABELS), ("PUT", "/nothing")):
+        assert (await rest.send(method, path)).status_code == 404
     assert audited(lines) == []
 
 

@@ -87,6 +87,28 @@ async def test_keys_that_cannot_be_fetched_ahead_are_fetched_for_a_later_token()
     assert await site.takes(OLD)
 
 
+@pytest.mark.parametrize("fault", [TimeoutError(), FileNotFoundError("no authorities"), ValueError("status 500")])
+async def test_a_fetch_that_fails_in_whatever_way_is_said_with_its_reason_and_leaves_nobody_able_to_tell(
+    fault: Exception,
+) -> None:
+    async def failing(url: str) -> bytes:
+        raise fault
+
+    with capture_logs() as lines, pytest.raises(KeysUnavailable):
+        await FetchedKeys("https://issuer.example/keys", failing).keys(None)
+    assert [line["reason"] for line in lines] == [str(fault) or "TimeoutError"]
+
+
+async def test_a_set_without_a_key_that_verifies_is_said_in_the_log() -> None:
+    site = Site(OLD)
+    site.answer = key_set()
+    with capture_logs() as lines, pytest.raises(KeysUnavailable):
+        await site.takes(OLD)
+    assert [(line["event"], line["site"], line["reason"]) for line in lines] == [
+        ("keys_not_fetched", "issuer.example", "it contains no supported key")
+    ]
+
+
 async def test_of_a_token_that_names_no_key_one_that_was_added_is_looked_for_as_seldom() -> None:
     site, nameless = Site(OLD), issuer("ES256", number=1)
     assert not await site.takes(nameless)

@@ -46,7 +46,7 @@ def test_several_keys_in_one_file_are_all_taken(tmp_path: Path) -> None:
 
 
 def test_an_entry_that_names_an_algorithm_verifies_no_other() -> None:
-    entry = issuer().jwk | {"alg": "RS512", "kid": "a"}
+    entry = issuer().jwk | {"alg": "RS512", "kid": "a", "key_ops": ["sign", "verify"]}
     (key,) = keys_in_set(json.dumps({"keys": [entry]}))
     assert (key.algorithms, key.id) == (("RS512",), "a")
 
@@ -57,9 +57,12 @@ def test_a_key_that_nobody_has_named_is_known_by_its_thumbprint(tmp_path: Path) 
             assert [key.id for key in read_key_file(written(tmp_path, text))] == [thumbprint_of(kind)]
 
 
-def test_a_key_set_may_begin_with_an_empty_line_and_an_id_that_is_no_text_is_none(tmp_path: Path) -> None:
+def test_a_key_set_may_begin_with_a_byte_order_mark_or_an_empty_line_and_an_id_that_is_no_text_is_none(
+    tmp_path: Path,
+) -> None:
     text = json.dumps({"keys": [issuer().jwk | {"kid": 7}]})
-    assert [key.id for key in read_key_file(written(tmp_path, f"\n {text}"))] == [thumbprint_of()]
+    for start in ("\ufeff", "\n ", "\ufeff\n "):
+        assert [key.id for key in read_key_file(written(tmp_path, f"{start}{text}"))] == [thumbprint_of()]
 
 
 def test_a_thumbprint_is_that_of_the_standard() -> None:
@@ -76,7 +79,8 @@ def test_a_thumbprint_is_that_of_the_standard() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"use": "enc"}, {"kty": "oct", "k": "c2VjcmV0"}, {"alg": "HS256"}, {"alg": "none"}, {"alg": "ES256"}, {"kty": "?"},
+    [{"use": "enc"}, {"key_ops": ["wrapKey"]}, {"key_ops": "verify"}, {"key_ops": None},
+     {"kty": "oct", "k": "c2VjcmV0"}, {"alg": "HS256"}, {"alg": "none"}, {"alg": "ES256"}, {"kty": "?"},
      {"n": "!"}, {"n": None}, {"d": "AQAB"}],
 )  # fmt: skip
 def test_an_entry_that_verifies_nothing_of_ours_is_passed_over(change: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from tests.memory_log import MemoryStore
 from tests.server.auth.authority import Authority
 from tests.server.rest import rest_node
 from topicfold.errors import BadSetting
-from topicfold.server.auth.setup import authenticator_of, check_security, tls_of
+from topicfold.server.auth.setup import authenticator_of, security_of, tls_of, warn_of_security
 from topicfold.server.auth.static_tokens import read_static_tokens
 from topicfold.server.run import listen
 from topicfold.settings import Settings
@@ -39,7 +39,7 @@ def tokens_file(tmp_path: Path) -> Path:
 def warnings_of(settings: Settings) -> set[str]:
     """Return the events that a node with these settings warns of at its start; each says why."""
     with structlog.testing.capture_logs() as lines:
-        check_security(settings)
+        warn_of_security(settings)
     return {line["event"] for line in lines if line["log_level"] == "warning" and line["reason"]}
 
 
@@ -150,7 +150,7 @@ def test_what_cannot_work_is_refused_before_anything_is_begun(tmp_path: Path) ->
         Settings(tls_cert_file=certificate, tls_key_file=key, tls_client_ca_file=key),
     ):
         with pytest.raises(BadSetting):
-            check_security(settings)
+            security_of(settings)
 
 
 def test_only_a_node_that_knows_who_asks_or_is_told_to_be_insecure_leaves_loopback(tokens_file: Path) -> None:

@@ -119,7 +119,7 @@ class FetchedKeys:
         Raises:
             KeysUnavailable: they could never be had.
         """
-        if self._is_due(key_id) or (self._fetching.locked() and not self._knows(key_id)):
+        if self._is_due(key_id) or not self._knows(key_id):
             async with self._fetching:
                 if self._is_due(key_id):
                     await self._refresh()

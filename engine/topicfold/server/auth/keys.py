@@ -61,7 +61,8 @@ def read_key_file(file: Path) -> tuple[VerificationKey, ...]:
     except OSError as error:
         raise BadSetting(f"auth_jwt_key_file {file}: cannot be read: {error}") from None
     try:
-        text = content.decode()
+        # Some editors begin a file with a byte order mark, which is no JSON.
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise no_pem("auth_jwt_key_file", file, content, PUBLIC_KEY) from None
     if "PRIVATE KEY-----" in text:
@@ -109,7 +110,8 @@ def thumbprint(key: PublicKey) -> str:
 
 
 def _key_of(entry: Mapping[str, Any]) -> VerificationKey | None:
-    if entry.get("use", "sig") != "sig":
+    operations = entry.get("key_ops", ["verify"])
+    if entry.get("use", "sig") != "sig" or not isinstance(operations, list) or "verify" not in operations:
         return None
     try:
         parsed = jwt.PyJWK(dict(entry)).key

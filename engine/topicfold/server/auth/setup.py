@@ -1,9 +1,13 @@
-"""What the settings say about authentication and TLS, as what does it; what cannot work is refused at start."""
+"""What the settings say about authentication and TLS, as what does it; what cannot work is refused at start.
+
+Files are read then, and never again: some can be read but once, and others are replaced while a node serves.
+"""
 
 from __future__ import annotations
 
 import ssl
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import httpx2
 import structlog
@@ -20,6 +24,22 @@ from topicfold.server.auth.tokens import TokenVerifier
 from topicfold.settings import Settings
 
 _log = structlog.get_logger(__name__)
+
+
+class Security(NamedTuple):
+    """What tells who asks, None where nobody has to say; and how TLS is spoken, None where it is not."""
+
+    authenticator: Authenticator | None
+    tls: ssl.SSLContext | None
+
+
+def security_of(settings: Settings) -> Security:
+    """Return who may come in, and how.
+
+    Raises:
+        BadSetting: a file cannot be read or holds something else, or a URL cannot be trusted.
+    """
+    return Security(authenticator_of(settings), tls_of(settings))
 
 
 def authenticator_of(settings: Settings) -> Authenticator | None:
@@ -82,16 +102,11 @@ def tls_of(settings: Settings) -> ssl.SSLContext | None:
     return context
 
 
-def check_security(settings: Settings) -> None:
-    """Return if what `settings` say about who may come in can work; say loudly what is fit for development only.
+def warn_of_security(settings: Settings) -> None:
+    """Say loudly what is fit for development only.
 
     So it does of a certificate that has expired: whoever looks at it turns away.
-
-    Raises:
-        BadSetting: it cannot work.
     """
-    authenticator_of(settings)
-    tls_of(settings)
     if settings.tls_cert_file is not None:
         try:
             require_current("tls_cert_file", settings.tls_cert_file, datetime.fromtimestamp(wall_clock_seconds(), UTC))
