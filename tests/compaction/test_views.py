@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,15 +15,15 @@ from pyspark.sql import SparkSession
 
 from tests.builders import empty_state
 from tests.compaction.folding import Placed, index_of, run_here
-from tests.compaction.job_process import IDENTITY, batches, run, the_log
-from tests.compaction.tables import whole
+from tests.compaction.job_process import IDENTITY, LENGTH, batches, run, the_log
+from tests.compaction.tables import rows, whole
 from tests.markdown import code_blocks
 from tests.state.histories import PARTITION, PARTITIONS
 from topicfold.compaction.compactor import Compactor
 from topicfold.log.codec import decode_event, encode_audit, encode_event
 from topicfold.model.events import Audit, AuditTrail
 
-TABLES = ("topics", "topics_tail", "label_index_diffs", "history")
+TABLES = ("topics", "topics_tail", "label_index_diffs", "history", "commits")
 MIDNIGHT_MS = int(datetime(2026, 3, 3, tzinfo=UTC).timestamp() * 1000)
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "compaction.md").read_text()
 
@@ -91,11 +92,16 @@ def timed(record: Placed) -> Placed:
     return record._replace(value=encode_event(event._replace(audit=encode_audit(trail))))
 
 
-def test_diffs_up_to_a_time_are_the_labels_that_there_were_then(tmp_path: Path) -> None:
-    job = Compactor(tmp_path, IDENTITY)
+def run_timed(root: Path) -> None:
+    """Take every batch, with such times."""
+    job = Compactor(root, IDENTITY)
     for batch in batches(cuts=1):
         job.take(run_here([*map(timed, batch)]), slices=2)
     job.close()
+
+
+def test_diffs_up_to_a_time_are_the_labels_that_there_were_then(tmp_path: Path) -> None:
+    run_timed(tmp_path)
     state = empty_state(PARTITION, PARTITIONS)
     statement = code_blocks(DOCUMENT, "sql")[2].replace("payments", "pay")
     for record in the_log():
@@ -104,6 +110,32 @@ def test_diffs_up_to_a_time_are_the_labels_that_there_were_then(tmp_path: Path) 
             expected = {(topic[0], topic[3]) for topic in index_of(state) if topic[1:3] == ("team", "pay")}
             assert set(asked(tmp_path, until)) == expected
         state.apply(record.offset, decode_event(record.value))
+
+
+def test_diffs_since_a_time_tell_what_changed_and_who_did_it(tmp_path: Path) -> None:
+    run_timed(tmp_path)
+    since = LENGTH // 2
+    statement = code_blocks(DOCUMENT, "sql")[3].replace("03-04 00:00", f"03-03 {since // 60:02}:{since % 60:02}")
+    diffs = (row for row in rows(tmp_path, "label_index_diffs") if row["offset"] >= since)
+    changed = ("namespace", "topic", "change", "key", "value")
+    found = [(moment.timestamp(), *row) for moment, *row in asked(tmp_path, statement)]
+    assert sorted(found) == sorted(
+        (MIDNIGHT_MS / 1000 + row["offset"] * 60, "ann", *(row[name] for name in changed)) for row in diffs
+    )
+    assert found
+
+
+def test_diffs_by_commit_are_how_many_topics_had_an_owner(root: Path) -> None:
+    state = empty_state(PARTITION, PARTITIONS)
+    ends = {row["to"][PARTITION]: row for row in rows(root, "commits")}
+    expected = set()
+    for record in the_log():
+        state.apply(record.offset, decode_event(record.value))
+        if commit := ends.get(record.offset + 1):
+            owned = {(topic[0], topic[3]) for topic in index_of(state) if topic[1] == "team"}
+            expected.add((commit["sequence"], commit["time"], dict(commit["counts"])["topics"], len(owned)))
+    assert {*asked(root, code_blocks(DOCUMENT, "sql")[4])} == expected
+    assert len(expected) == len(ends)
 
 
 @pytest.mark.slow
@@ -116,7 +148,12 @@ def test_spark_takes_what_is_asked_of_duckdb(root: Path, spark: dict[str, str]) 
         *views, question = block.strip().rstrip(";").split(";")
         for view in views:
             session.sql(_for_spark(view)).collect()
-        assert {*map(tuple, session.sql(_for_spark(question)).collect())} == {*asked(root, block)}
+        assert {*map(_zoned, session.sql(_for_spark(question)).collect())} == {*map(_zoned, asked(root, block))}
+
+
+def _zoned(row: Sequence[object]) -> tuple[object, ...]:
+    """Return a row with its times in UTC: Spark gives them without a zone, as here."""
+    return tuple(each.astimezone(UTC) if isinstance(each, datetime) else each for each in row)
 
 
 def _for_spark(statement: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from topicfold.errors import SnapshotDamaged
+from topicfold.errors import SnapshotDamaged, SnapshotUnreadable
 from topicfold.snapshot.delta_files import active_files
 
 
@@ -97,6 +99,20 @@ def test_a_log_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     append(tmp_path, 1)
     (tmp_path / "history" / "_delta_log" / f"{0:020}.json").write_text("{")
     with pytest.raises(SnapshotDamaged, match="the log of the table"):
+        active_files(tmp_path, "history")
+
+
+def test_a_log_that_may_not_be_listed_is_no_table_without_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(tmp_path, 1)
+
+    def refuse(path: Path) -> list[str]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(SnapshotUnreadable, match="may not be read"):
         active_files(tmp_path, "history")
 
 

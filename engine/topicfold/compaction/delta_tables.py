@@ -15,6 +15,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
+from topicfold.compaction.delta_statistics import statistics_of
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.delta_files import APPLICATION
@@ -96,10 +97,10 @@ def write_version(
         SnapshotDamaged: the table takes no change.
     """
     has_changed = commit is not None
-    actions: list[AddAction | RemoveAction] = [
-        AddAction(name_of(each), each.size, {}, time_ms, has_changed, json.dumps({"numRecords": each.rows}))
-        for each in new
-    ]
+    actions: list[AddAction | RemoveAction] = []
+    for each in new:
+        statistics = json.dumps(statistics_of(path / name_of(each), each.rows))
+        actions.append(AddAction(name_of(each), each.size, {}, time_ms, has_changed, statistics))
     actions += [
         RemoveAction(path=name, data_change=has_changed, deletion_timestamp=time_ms, partition_values={})
         for name in sorted(gone)

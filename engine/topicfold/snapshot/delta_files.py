@@ -8,8 +8,9 @@ Source: Delta's protocol, "Action Reconciliation" and "Checkpoints" (classic, of
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -22,6 +23,7 @@ from topicfold.json_text import read_json
 from topicfold.snapshot.shortage import naming_shortage
 
 _LOG = "_delta_log"
+_ENTRY = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10}))?\.parquet")
 
 APPLICATION = "topicfold"
@@ -65,29 +67,31 @@ def active_files(root: Path, table: str) -> TableFiles:
 
 
 def _actions(directory: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the actions on the table in order, from the newest checkpoint on.
+    """Yield the actions on the table in order, from the newest checkpoint on; none if there is no such directory.
 
-    Checkpoints are searched for: the file that names the newest one is only a hint, and may be missing or wrong.
+    Checkpoints are searched for: the file that names the newest one is only a hint, and may be missing or wrong. Names
+    are looked at as text: a job that commits each minute leaves 40,000 entries, for which `glob` takes half a second.
 
     Raises:
         ValueError: an entry is missing.
     """
-    version, parts = _newest_checkpoint(directory)
-    for path in parts:
-        yield from pq.ParquetFile(path).read(columns=["add.path", "remove.path", "txn"]).to_pylist()
-    for path in sorted(directory.glob("*.json")):
-        if path.stem.isdecimal() and int(path.stem) > version:
+    names = sorted(os.listdir(directory)) if directory.exists() else []
+    version, parts = _newest_checkpoint(names)
+    for name in parts:
+        yield from pq.ParquetFile(directory / name).read(columns=["add.path", "remove.path", "txn"]).to_pylist()
+    for name in names:
+        if (entry := _ENTRY.fullmatch(name)) and int(entry[1]) > version:
             version += 1
-            if int(path.stem) != version:
+            if int(entry[1]) != version:
                 raise ValueError(f"entry {version} is missing")
-            yield from map(read_json, path.read_text().splitlines())
+            yield from map(read_json, (directory / name).read_text().splitlines())
 
 
-def _newest_checkpoint(directory: Path) -> tuple[int, list[Path]]:
+def _newest_checkpoint(names: Sequence[str]) -> tuple[int, list[str]]:
     """Return the version of the newest complete checkpoint, and its parts; -1 and an empty list if there is none."""
-    parts: dict[tuple[int, int], list[Path]] = {}
-    for path in sorted(directory.glob("*.checkpoint*.parquet")):
-        if name := _CHECKPOINT.fullmatch(path.name):
-            parts.setdefault((int(name[1]), int(name[2] or 1)), []).append(path)
-    whole = [(version, paths) for (version, number), paths in parts.items() if len(paths) == number]
+    parts: dict[tuple[int, int], list[str]] = {}
+    for each in names:
+        if name := _CHECKPOINT.fullmatch(each):
+            parts.setdefault((int(name[1]), int(name[2] or 1)), []).append(each)
+    whole = [(version, found) for (version, number), found in parts.items() if len(found) == number]
     return max(whole, default=(-1, []))
