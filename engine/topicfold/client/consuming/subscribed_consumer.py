@@ -16,6 +16,7 @@ from topicfold.client.consuming.gate import Gate
 from topicfold.client.consuming.going_on import GoingOn
 from topicfold.client.consuming.kafka_consumer import (
     chooses_protocol,
+    close_consumer,
     is_about_missing_topic,
     is_incremental,
     is_membership_lost,
@@ -164,7 +165,7 @@ class SubscribedConsumer:
         """Leave the group."""
         self._check.close()
         with self._gate.alone():
-            self._kafka.close()
+            close_consumer(self._kafka, self._conf)
         self._callbacks.raise_kept()
 
     def _tend(self, there: Mapping[str, str]) -> None:
@@ -361,7 +362,7 @@ class SubscribedConsumer:
             self._subscription.forget()
             self._check.reset()
             self._ends = {}
-            left.close()
+            close_consumer(left, self._conf)
         self._is_lost = False
 
     def _note_ends(self, assigned: Iterable[TopicPartition]) -> None:
