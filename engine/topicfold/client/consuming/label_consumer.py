@@ -90,8 +90,9 @@ class LabelConsumer(PassedOn):
         second. Either pass a `client`, which stays open, or the `url` of the server. Polls call `on_topics` with the
         full names of the topics that were added and of those that were removed. `on_assign`, `on_revoke` and `on_lost`
         are those of `Consumer.subscribe`; `on_assign` gets the offset of a partition that is read on elsewhere than the
-        group says, and may assign another. What was not committed when `on_revoke` or `on_lost` was called is read
-        again. What they raise is raised by the poll that called them, or by the next poll if that one returns records.
+        group says, and may assign another. What was not committed of partitions when `on_revoke` or `on_lost` was
+        called with them is read again. What they raise is raised by the poll that called them, or by the next poll if
+        that one returns records.
 
         Raises:
             ExtraMissing, ExtraBroken: confluent-kafka is not installed, or cannot be imported.
