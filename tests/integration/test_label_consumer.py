@@ -13,10 +13,11 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupState, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from tests.client.waiting import eventually
-from tests.integration.consuming import PROTOCOLS, Place, read_all, read_for, read_until
+from tests.integration.consuming import PROTOCOLS, QUIET, Place, read_all, read_for, read_until
 from topicfold.client import LabelConsumer, NetChange
 from topicfold.client.consuming import subscribed_consumer
 
@@ -242,6 +243,30 @@ def test_members_of_a_group_with_different_patterns_each_read_only_their_own(
         theirs += read_all(other, later)
         assert not read_for(one, 1)
         assert (set(ours), set(theirs)) == (set(pay), {*ship, *later})
+
+
+@pytest.mark.parametrize(("own_id", "remain"), [(False, 2), (True, 3)])
+def test_a_member_without_partitions_leaves_its_group_when_it_is_closed_unless_it_has_an_id_of_its_own_there(
+    place: Place, protocol: dict[str, Any], own_id: bool, remain: int
+) -> None:
+    def members(state: ConsumerGroupState | None = None) -> int:
+        described = admin.describe_consumer_groups([conf["group.id"]])[conf["group.id"]].result()
+        return len(described.members) if state in {None, described.state} else 0
+
+    def consumer(number: int) -> LabelConsumer:
+        own = {"group.instance.id": str(number)} if own_id else {}
+        return LabelConsumer({**conf, **own}, "team=pay", client=place.client)
+
+    conf = place.topics.conf(**protocol)
+    admin = AdminClient({"bootstrap.servers": place.topics.bootstrap, **QUIET})
+    place.make("orders", team="pay")
+    with consumer(0) as one, consumer(1) as other, consumer(2) as third:
+        consumers = {one, other, third}
+        shares = lambda: sorted(len(each.assignment()) for each in consumers if each.poll(0.1) is None)  # noqa: E731
+        eventually(lambda: shares() == [0, 1, 1] and members(ConsumerGroupState.STABLE) == 3, 60)
+        shares()
+        next(each for each in consumers if not each.assignment()).close()
+        eventually(lambda: members() == remain, 30)
 
 
 def test_a_member_that_comes_back_under_its_own_id_takes_its_place_at_once(place: Place) -> None:

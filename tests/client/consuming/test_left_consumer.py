@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -129,11 +129,10 @@ Reading = Callable[..., SubscribedConsumer]
 def reading(monkeypatch: pytest.MonkeyPatch) -> Reading:
     """Makes a consumer that has read `orders` as the first of these played ones, up to `RETURNED`."""
 
-    def made(*played: Played, on_assign: Callable[..., None] | None = None, **conf: Any) -> SubscribedConsumer:
+    def made(*played: Played, told: Mapping[str, Callable[..., None]] | None = None, **conf: Any) -> SubscribedConsumer:
         opened = iter(played)
         monkeypatch.setattr(subscribed_consumer, "open_consumer", lambda *_, **__: next(opened))
-        callbacks = {} if on_assign is None else {"on_assign": on_assign}
-        consumer = SubscribedConsumer(conf, callbacks, lambda: None, lambda member: None)
+        consumer = SubscribedConsumer(conf, told or {}, lambda: None, lambda member: None)
         consumer.tend({"orders": "id-1"})
         assert played[0].assigned()
         played[0].records.append(Record(RETURNED - 1))
@@ -191,7 +190,7 @@ def test_where_the_caller_begins_a_partition_himself_it_begins(reading: Reading)
 
     offered: list[list[int]] = []
     second = Played(Answer(NOTHING))
-    assert replaced(reading(Played(), second, on_assign=on_assign), second) == [2]
+    assert replaced(reading(Played(), second, told={"on_assign": on_assign}), second) == [2]
     assert offered == [[AS_TOLD], [RETURNED]]
 
 
@@ -205,6 +204,41 @@ def test_what_was_lost_or_revoked_begins_where_the_group_says_and_is_told_to_who
     first.begun = []
     assert first.assigned() == [AS_TOLD]
     assert consumer.take_revoked() == {("orders", 0)}
+
+
+@pytest.mark.parametrize("callback", ["on_lost", "on_revoke"])
+def test_who_is_told_that_a_consumer_leaves_what_it_read_has_again_what_he_did_not_commit(
+    reading: Reading, monkeypatch: pytest.MonkeyPatch, callback: str
+) -> None:
+    first, second = Played(), Played()
+    consumer = reading(first, second, told={callback: lambda *_: None})
+    monkeypatch.setattr(first, "close", lambda: first.callbacks[callback](first, first.assignment()))
+    assert replaced(consumer, second) == [AS_TOLD]
+    assert consumer.take_revoked() == {("orders", 0)}
+
+
+def test_what_was_handed_out_with_the_news_that_a_consumer_died_comes_once_though_the_caller_was_told(
+    reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = Played(), Played()
+    consumer = reading(first, second, told={"on_revoke": lambda *_: None})
+    monkeypatch.setattr(first, "consume", lambda *_: [Record(RETURNED), Message()], raising=False)
+    assert consumer.consume(2, 0) == []
+    consumer.tend({"orders": "id-1"})
+    assert second.assigned() == [AS_TOLD]
+
+
+def test_what_a_callback_asks_is_asked_of_the_consumer_that_is_left_which_can_still_commit(reading: Reading) -> None:
+    def ask(*_: object) -> None:
+        with consumer.in_use() as kafka:
+            asked.append(kafka)
+
+    asked: list[object] = []
+    first, second = Played(), Played()
+    consumer = reading(first, second, told={"on_revoke": ask})
+    replaced(consumer, second)
+    ask()
+    assert asked == [first, second]
 
 
 def test_where_nothing_is_known_to_have_been_returned_the_group_begins_as_it_is_told(reading: Reading) -> None:

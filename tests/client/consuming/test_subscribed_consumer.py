@@ -31,6 +31,9 @@ class Played:
         self.subscribed = topics
         self.callbacks = callbacks
 
+    def unsubscribe(self) -> None:
+        self.subscribed = []
+
     def assignment(self) -> list[Any]:
         assert not self.is_closed
         if self.trouble is not None:

@@ -150,7 +150,7 @@ async def test_an_admin_of_a_tenant_does_not_learn_what_its_namespaces_were_call
             assert (first.kind, first.members["reason"]) == ("RESET", told)
 
 
-async def test_the_right_to_list_one_namespace_counts_in_a_pattern_once_also_where_it_is_named_beside(acme: RestNode) -> None:
+async def test_the_right_to_list_one_namespace_counts_in_a_pattern_and_beside_it_but_once(acme: RestNode) -> None:
     await grant(acme, "tenants/acme", "app", "watch")
     await grant(acme, "namespaces/acme/pay", "app", "list-topics")
     async with listening(acme) as port:

@@ -32,9 +32,10 @@ class GoingOn:
         self._next |= offsets
 
     def revoked(self, partitions: Iterable[Partition]) -> None:
-        """Take it that others read these on."""
+        """Take it that these begin where the group says, also those of a consumer that was left."""
         for each in partitions:
             self._next.pop(each, None)
+            self._left.pop(each, None)
 
     def leave(self, now: float) -> None:
         """Take it that the consumer is another one, which is assigned nothing yet."""

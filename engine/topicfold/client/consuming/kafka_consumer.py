@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ from confluent_kafka.admin import AdminClient
 
 from topicfold.errors import BadSetting
 from topicfold.kafka_client import error_in, open_kafka_client
+
+_log = logging.getLogger(__name__)
 
 _DEFAULTS: Mapping[str, Any] = {
     "auto.offset.reset": "earliest",
@@ -92,6 +95,20 @@ def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
         raise BadSetting(f"{_BROKERS[0]} must be set", hint="Give HOST:PORT of a broker.")
     stores = {_STORE: False} if stores_by_itself(conf) else {}
     return open_kafka_client(Consumer, {**_DEFAULTS, **_protocol(conf, newer=newer), **conf, **stores})
+
+
+def close_consumer(kafka: Consumer, conf: Mapping[str, Any]) -> None:
+    """Have a consumer that was opened with `conf` end, and leave its group unless it has an id of its own there.
+
+    librdkafka 2.16 leaves nothing by the classic protocol, cooperative-sticky, where it has no partitions: the others
+    would wait for that member as long as its session lasts.
+    """
+    try:
+        if _STATIC not in conf and not kafka.assignment():
+            kafka.unsubscribe()
+    except KafkaException as error:
+        _log.debug("closing a consumer that is dead: %s", error)
+    kafka.close()
 
 
 def is_membership_lost(error: KafkaError) -> bool:

@@ -26,7 +26,7 @@ from topicfold.client.consuming.consumer_query import ConsumerQuery
 from topicfold.client.consuming.following import Following, Frames
 from topicfold.client.consuming.kafka_topics import KafkaTopics, MissingTopics
 from topicfold.client.consuming.passed_on import PassedOn
-from topicfold.client.consuming.subscription import Partition
+from topicfold.client.consuming.subscription import Partition, partition_of
 from topicfold.client.extras import import_failure
 from topicfold.client.find_answers import Match
 from topicfold.client.find_calls import SelectorForm, Texts
@@ -90,8 +90,9 @@ class LabelConsumer(PassedOn):
         second. Either pass a `client`, which stays open, or the `url` of the server. Polls call `on_topics` with the
         full names of the topics that were added and of those that were removed. `on_assign`, `on_revoke` and `on_lost`
         are those of `Consumer.subscribe`; `on_assign` gets the offset of a partition that is read on elsewhere than the
-        group says, and may assign another. What they raise is raised by the poll that called them, or by the next poll
-        if that one returns records.
+        group says, and may assign another. What was not committed of partitions when `on_revoke` or `on_lost` was
+        called with them is read again. What they raise is raised by the poll that called them, or by the next poll if
+        that one returns records.
 
         Raises:
             ExtraMissing, ExtraBroken: confluent-kafka is not installed, or cannot be imported.
@@ -203,6 +204,7 @@ class LabelConsumer(PassedOn):
             TopicfoldError, RuntimeError: as for `poll`.
         """
         self._raise_postponed()
+        self._subscribed.take_revoked()  # before anything is held
         messages: list[Message] = []
         held: set[Partition] = set()
         try:
@@ -216,7 +218,7 @@ class LabelConsumer(PassedOn):
                         before = len(messages)
                         # In one step, so that an interrupt costs none of them.
                         messages.extend(self._subscribed.consume(num_messages - before, seconds))
-                        held |= {_partition_of(each) for each in messages[before:] if each.error() is None}
+                        held |= {partition_of(each) for each in messages[before:] if each.error() is None}
                         messages[:before] = self._without_revoked(messages[:before])
                     finally:
                         self._end_poll()
@@ -338,7 +340,7 @@ class LabelConsumer(PassedOn):
     def _without_revoked(self, messages: list[Message]) -> list[Message]:
         """Return those that no other member reads by now."""
         revoked = self._subscribed.take_revoked()
-        return [each for each in messages if _partition_of(each) not in revoked] if revoked else messages
+        return [each for each in messages if partition_of(each) not in revoked] if revoked else messages
 
     def _store(self, messages: Iterable[Message]) -> None:
         """Have the offsets of records that are returned now committed; an interrupt waits for the next call."""
@@ -382,10 +384,6 @@ def _require_threads() -> None:
             "Kafka's client waits",
             hint="Consume in a process that gevent has not patched.",
         )
-
-
-def _partition_of(message: Message) -> Partition:
-    return message.topic() or "", message.partition() or 0
 
 
 def _end_aside(following: Following, kafka_topics: KafkaTopics) -> None:

@@ -16,6 +16,7 @@ from topicfold.client.consuming.gate import Gate
 from topicfold.client.consuming.going_on import GoingOn
 from topicfold.client.consuming.kafka_consumer import (
     chooses_protocol,
+    close_consumer,
     is_about_missing_topic,
     is_incremental,
     is_membership_lost,
@@ -25,7 +26,7 @@ from topicfold.client.consuming.kafka_consumer import (
     stores_by_itself,
 )
 from topicfold.client.consuming.start_over import StartOver
-from topicfold.client.consuming.subscription import Partition, Subscription
+from topicfold.client.consuming.subscription import Partition, Subscription, partition_of
 from topicfold.errors import BadSetting
 from topicfold.kafka_client import error_in
 
@@ -84,6 +85,8 @@ class SubscribedConsumer:
         self._revoked: set[Partition] = set()
         self._is_handing_out = False
         """Whether a call of Kafka's client did not end that hands out records, or these were not passed on."""
+        self._telling: Consumer | None = None
+        """That of which a callback runs: while one is left, that one, which can still commit."""
         self._gate = Gate()
         self._kafka: Consumer = open_consumer(self._conf, newer=True)
         self._is_incremental = is_incremental(self._conf, newer=True)
@@ -109,10 +112,10 @@ class SubscribedConsumer:
 
     @contextmanager
     def in_use(self) -> Iterator[Consumer]:
-        """Yield the consumer to any thread; it is not closed meanwhile."""
+        """Yield the consumer to any thread, within a callback the one that calls back; it is not closed meanwhile."""
         # Kafka's client hangs for good where one thread closes it while others go on calling.
         with self._gate:
-            yield self._kafka
+            yield self._telling or self._kafka
 
     def store_offsets(self, message: Message | None, offsets: list[TopicPartition] | None) -> None:
         """Have the next commit be behind a record, or where these partitions say.
@@ -121,10 +124,10 @@ class SubscribedConsumer:
             KafkaException: `conf` says, or leaves it so, that this is done without the caller. Kafka's client refuses
                 it then, as it does not know here: who believes that it is his to do loses what he was working on.
         """
-        with self._gate:
+        with self.in_use() as kafka:
             if self._stores:
                 raise KafkaException(KafkaError(KafkaError._INVALID_ARG, _STORES_ITSELF))
-            self._kafka.store_offsets(message=message, offsets=offsets)
+            kafka.store_offsets(message=message, offsets=offsets)
 
     def seek(self, partition: TopicPartition) -> None:
         """Go on from another offset, also as another consumer."""
@@ -162,7 +165,7 @@ class SubscribedConsumer:
         """Leave the group."""
         self._check.close()
         with self._gate.alone():
-            self._kafka.close()
+            close_consumer(self._kafka, self._conf)
         self._callbacks.raise_kept()
 
     def _tend(self, there: Mapping[str, str]) -> None:
@@ -220,26 +223,33 @@ class SubscribedConsumer:
         return {partition: offset for partition, offset in left.items() if partition not in committed}
 
     def _on_revoke(self, kafka: Consumer, partitions: list[TopicPartition]) -> None:
-        self._note_revoked(kafka, partitions)
-        self._tell("on_revoke", kafka, partitions)
+        self._take_away("on_revoke", kafka, partitions)
 
     def _on_lost(self, kafka: Consumer, partitions: list[TopicPartition]) -> None:
-        self._note_revoked(kafka, partitions)
-        self._tell("on_lost" if "on_lost" in self._told else "on_revoke", kafka, partitions)
+        self._take_away("on_lost" if "on_lost" in self._told else "on_revoke", kafka, partitions)
 
-    def _note_revoked(self, kafka: Consumer, partitions: list[TopicPartition]) -> None:
-        if kafka is self._kafka:
+    def _take_away(self, name: str, kafka: Consumer, partitions: list[TopicPartition]) -> None:
+        """Have partitions begin where the group says, unless their consumer is left and the caller is not told of it.
+
+        Who is told drops what he has not committed, such as a transaction, and counts on having it again.
+        """
+        if kafka is self._kafka or name in self._told:
             self._revoked |= _named(partitions)
             self._going_on.revoked(_named(partitions))
+        self._tell(name, kafka, partitions)
 
     def _tell(self, name: str, kafka: Consumer, partitions: list[TopicPartition]) -> None:
         if name in self._told:
-            self._told[name](kafka, partitions)
+            before, self._telling = self._telling, kafka
+            try:
+                self._told[name](kafka, partitions)
+            finally:
+                self._telling = before
 
     def take_revoked(self) -> Collection[Partition]:
         """Return the partitions that were revoked or lost since this was last called: they begin where the group says.
 
-        Not those of a consumer that was replaced, which may be read on behind what is held here.
+        Not those of a consumer that was replaced, if the caller was not told: they may be read on behind what is held.
         """
         revoked, self._revoked = self._revoked, set()
         return revoked
@@ -301,7 +311,7 @@ class SubscribedConsumer:
             if error is None:
                 self._reopened = 0
                 passed_on.append(message)
-                behind[message.topic() or "", message.partition() or 0] = (message.offset() or 0) + 1
+                behind[partition_of(message)] = (message.offset() or 0) + 1
             elif is_about_missing_topic(error):
                 self._on_missing()
             elif is_membership_lost(error) and self._reopened < _MAX_REOPENED:
@@ -311,6 +321,7 @@ class SubscribedConsumer:
                 self._going_on.at(behind)
                 behind.clear()
                 self._reopen()
+                passed_on = [each for each in passed_on if partition_of(each) not in self._revoked]
             else:
                 passed_on.append(message)
         self._going_on.at(behind)
@@ -351,7 +362,7 @@ class SubscribedConsumer:
             self._subscription.forget()
             self._check.reset()
             self._ends = {}
-            left.close()
+            close_consumer(left, self._conf)
         self._is_lost = False
 
     def _note_ends(self, assigned: Iterable[TopicPartition]) -> None:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
 
 LEAVE_SECONDS = 1.0
 """So long at most, a topic that went is still read, for the records of it that had arrived."""
 
 Partition = tuple[str, int]
+
+
+def partition_of(message: Message) -> Partition:
+    """Return the partition that a record is of."""
+    return message.topic() or "", message.partition() or 0
 
 
 class Subscription:
