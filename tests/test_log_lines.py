@@ -66,6 +66,13 @@ def test_warnings_of_other_libraries_come_seldom_as_strangers_can_cause_them_and
     }  # fmt: skip
 
 
+def test_what_kafka_s_client_calls_an_error_is_a_warning_as_it_tries_again_by_itself() -> None:
+    stream = io.StringIO()
+    configure_logging(stream)
+    logging.getLogger(CLIENT_LOGGER).error("FAIL [consumer]: refused")
+    assert json.loads(stream.getvalue())["level"] == "warning"
+
+
 def test_lines_on_a_terminal_are_text() -> None:
     stream = Terminal()
     configure_logging(stream)

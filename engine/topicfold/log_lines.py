@@ -63,7 +63,7 @@ class _Lines(structlog.WriteLogger):
 class Seldom(logging.Filter):
     """Lets one line of each beginning through in a minute: a broker that is away is told of at every attempt.
 
-    Errors all pass, but for those of Kafka's client.
+    Errors all pass. What Kafka's client calls one is a warning: it tries again, at each restart of a broker too.
     """
 
     def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -74,7 +74,9 @@ class Seldom(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the line is let through; if so it says how many were not."""
-        if record.levelno >= logging.ERROR and record.name != CLIENT_LOGGER:
+        if record.name == CLIENT_LOGGER and record.levelno >= logging.ERROR:
+            record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)
+        if record.levelno >= logging.ERROR:
             return True
         kind = record.getMessage()[:12]
         since, held_back = self._seen.get(kind, (-math.inf, 0))

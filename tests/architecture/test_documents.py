@@ -87,7 +87,7 @@ def test_each_metric_is_documented_and_no_other() -> None:
 
 def test_alerts_are_about_metrics_that_there_are_and_on_all_that_somebody_is_to_be_paged_for() -> None:
     [group] = yaml.safe_load((ROOT / "deploy" / "prometheus-rules.yaml").read_text())["groups"]
-    assert len({rule["alert"] for rule in group["rules"]}) == len(group["rules"]) == 8
+    assert len({rule["alert"] for rule in group["rules"]}) == len(group["rules"]) == 11
     known = dict(re.findall(r"(\w+)(\{.*\})?", each)[0] for each in metrics_in(Path(metrics.__file__).read_text()))
     for rule in group["rules"]:
         asked = re.findall(r"(topicfold_\w+)(?:\{(\w+)=)?", rule["expr"])
@@ -131,3 +131,15 @@ def test_units_are_confined_alike_but_for_java_which_makes_code_while_it_runs() 
 @pytest.mark.parametrize("example", ["topicfold-compact.service", "compact-kubernetes.sh"])
 def test_a_job_of_a_user_without_a_home_says_where_its_connector_is_put(example: str) -> None:
     assert "spark.jars.ivy=/" in (ROOT / "deploy" / example).read_text()
+
+
+def test_the_image_has_what_the_units_need_and_is_run_as_the_user_that_the_manifest_names() -> None:
+    image = (ROOT / "deploy" / "Containerfile").read_text()
+    manifest = next(yaml.safe_load_all((ROOT / "deploy" / "kubernetes.yaml").read_text()))
+    pod = manifest["spec"]["template"]["spec"]
+    (user,) = re.findall(r"^USER (.*)$", image, re.MULTILINE)
+    assert user == f"{pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}"
+    installed = re.findall(r"pip install .*?(\[[a-z,]+\])", (ROOT / "deploy" / "README.md").read_text())
+    assert re.findall(r"pip install .*?(\[[a-z,]+\])", image) == installed
+    copied = re.findall(r"^COPY ([^-].*) /source", image, re.MULTILINE)
+    assert all((ROOT / each).exists() for names in copied for each in names.split())

@@ -22,14 +22,16 @@ async def test_a_dry_run_is_no_write_that_becomes_visible(orders: RestNode) -> N
     assert counted.findall(before) == counted.findall(after) != []
 
 
-async def test_metrics_count_requests_by_route_and_never_by_name(orders: RestNode) -> None:
-    await orders.send("GET", NATIVE)
+async def test_metrics_count_requests_by_method_and_route_and_never_by_name(orders: RestNode) -> None:
+    for method, body in (("GET", None), ("HEAD", None), ("PATCH", {"labels": {"team": "ship"}})):
+        await orders.send(method, NATIVE, body)
     text = (await orders.send("GET", "/metrics")).text
     route = "/api/v1/topics/{tenant}/{namespace}/{topic}"
-    assert f'topicfold_http_requests_total{{code="200",route="{route}"}} 1.0' in text
+    for method, code, count in (("GET", 200, 2), ("PATCH", 204, 1)):
+        assert f'topicfold_http_requests_total{{code="{code}",method="{method}",route="{route}"}} {count}.0' in text
     assert "topicfold_index_topics 1.0" in text
-    assert 'topicfold_events_applied_total{outcome="accepted"} 4.0' in text
-    assert "topicfold_write_visible_seconds_count 2.0" in text
+    assert 'topicfold_events_applied_total{outcome="accepted"} 5.0' in text
+    assert "topicfold_write_visible_seconds_count 3.0" in text
     assert "orders" not in text
 
 

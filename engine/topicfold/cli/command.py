@@ -30,6 +30,7 @@ from topicfold.cli.exit_codes import EXIT_CODES_HELP, exit_code_of
 from topicfold.cli.next_step import next_step, said_here
 from topicfold.cli.output import Output
 from topicfold.cli.same_server import on_the_same_server
+from topicfold.cli.service_links import forget_service_links
 from topicfold.cli.session import Session
 from topicfold.cli.usage import require_no_value_astray, say_more
 from topicfold.errors import BadSetting, Forbidden, TopicfoldError
@@ -222,6 +223,7 @@ def _run(
     Raises:
         Exit: with the code of the failure.
     """
+    forget_service_links(os.environ)
     merged = flags_of(ctx) | {name: value for name, value in flags.items() if value is not None}
     try:
         config = resolve_config(merged)

@@ -21,7 +21,7 @@ from topicfold.state.change import Outcome
 
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus' text format."""
-_WRITE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0)
+_WRITE_SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0)
 
 
 class Metrics:
@@ -30,7 +30,7 @@ class Metrics:
     def __init__(self, engine: Engine, upkeep: Upkeep | None = None) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
-            "topicfold_http_requests_total", "Answered requests.", ("route", "code"), registry=self._registry
+            "topicfold_http_requests_total", "Answered requests.", ("method", "route", "code"), registry=self._registry
         )
         self._write_visible = Histogram(
             "topicfold_write_visible_seconds",
@@ -38,7 +38,7 @@ class Metrics:
             buckets=_WRITE_SECONDS,
             registry=self._registry,
         )
-        self._children: dict[tuple[str, int], Counter] = {}
+        self._children: dict[tuple[str, str, int], Counter] = {}
         self._engine = engine
         self._figures = _EngineFigures(engine)
         self._registry.register(self._figures)
@@ -48,11 +48,11 @@ class Metrics:
             self._registry.register(self._cluster_figures)
 
     def request(self, scope: Mapping[str, Any], status: int, seconds: float, *, is_dry_run: bool = False) -> None:
-        """Count one answered request: by its route's pattern, never by its path. A dry run writes nothing."""
-        key = (getattr(scope.get("route"), "path_format", "none"), status)
+        """Count one answered request: by method and route, never by its path. A dry run writes nothing."""
+        key = (scope["method"], getattr(scope.get("route"), "path_format", "none"), status)
         child = self._children.get(key)
         if child is None:
-            child = self._children[key] = self._requests.labels(key[0], str(status))
+            child = self._children[key] = self._requests.labels(*key)
         child.inc()
         if scope["method"] != "GET" and not is_dry_run and 200 <= status < 300:
             self._write_visible.observe(seconds)
