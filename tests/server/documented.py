@@ -1,4 +1,7 @@
-"""Holds answers against the OpenAPI document: status, headers, media type, body and the code of a problem."""
+"""Holds answers against the OpenAPI document: status, headers, media type, body and the code of a problem.
+
+The document lets a newer server's answers have further members; those of this one have none that it does not name.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +60,8 @@ def _document(app: Application) -> dict[str, Any]:
     known = len(app.table.routes)
     if known not in _documents:
         _documents[known] = document_of({route.operation.id: route.operation for route in app.table.routes}.values())
+        schemas = _documents[known]["components"]["schemas"]
+        schemas |= {name: {"additionalProperties": False} | schema for name, schema in schemas.items()}
     return _documents[known]
 
 

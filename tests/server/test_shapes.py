@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,12 @@ def parts(of: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from parts(each, f"{path}/{number}")
 
 
+def types_of(schema: dict[str, Any]) -> list[Any]:
+    """Return the types that a schema names."""
+    types = schema.get("type", [])
+    return types if isinstance(types, list) else [types]
+
+
 def test_a_named_shape_is_referred_to_wherever_it_stands() -> None:
     once = {"description": "Short.", **NAP}
     named, paths = tidied({"Day": {"type": "object", "properties": {"nap": once}}}, {"/nap": {"schema": NAP}})
@@ -47,7 +54,7 @@ def test_a_body_is_of_one_shape_by_its_media_type() -> None:
     path = SAID["paths"]["/admin/v2/{domain}/{tenant}/{namespace}/{topic}/partitions"]
     for method in ("put", "post"):
         assert path[method]["requestBody"]["content"] == {
-            "application/json": {"schema": {"type": "integer", "minimum": 1}},
+            "application/json": {"schema": {"type": "integer", "format": "int32", "minimum": 1}},
             "application/vnd.partitioned-topic-metadata+json": {
                 "schema": {"$ref": "#/components/schemas/PartitionMetadata"}
             },
@@ -82,6 +89,53 @@ def test_no_object_with_members_stands_anywhere_without_a_name() -> None:
 
 def test_every_list_says_of_what() -> None:
     assert [path for path, part in parts(SAID) if part.get("type") == "array" and "items" not in part] == []
+
+
+def test_every_operation_has_a_name_of_its_own_that_is_one_of_a_method() -> None:
+    names = [operation["operationId"] for path in SAID["paths"].values() for operation in path.values()]
+    assert len({each.lower() for each in names}) == len(names)
+    assert [each for each in names if not re.fullmatch("[a-z]+([A-Z]+[a-z]*)*", each)] == []
+
+
+def test_every_error_is_answered_with_a_problem() -> None:
+    problem = {"$ref": "#/components/schemas/Problem"}
+    for path in SAID["paths"].values():
+        for operation in path.values():
+            errors = {status: each for status, each in operation["responses"].items() if status[0] in "45d"}
+            assert "default" in errors
+            assert [each["content"]["application/problem+json"]["schema"] for each in errors.values()] == [
+                problem for _ in errors
+            ]
+
+
+def test_every_integer_says_how_large_it_gets() -> None:
+    integers = [(path, part) for path, part in parts(SAID) if "integer" in types_of(part)]
+    assert integers
+    assert [path for path, part in integers if part.get("format") not in ("int32", "int64")] == []
+
+
+def test_constants_that_may_stand_in_several_places_stand_once_and_have_a_name() -> None:
+    places: dict[tuple[str, ...], list[str]] = {}
+    for path, part in parts(SAID):
+        if isinstance(part.get("enum"), list):
+            places.setdefault(tuple(part["enum"]), []).append(path)
+    assert [found for found in places.values() if len(found) > 1] == []
+    assert {"Domain", "Level", "SchemaCompatibilityStrategy", "SubscriptionType"} <= {*NAMED}
+
+
+def test_a_member_that_must_be_there_is_not_null() -> None:
+    found = [
+        f"{path}: {name}"
+        for path, part in parts(SAID)
+        if isinstance(part.get("required"), list)
+        for name in part["required"]
+        if "null" in {kind for _, each in parts(part["properties"][name]) for kind in types_of(each)}
+    ]
+    assert found == []
+
+
+def test_what_a_newer_server_adds_to_an_answer_is_no_error() -> None:
+    assert [path for path, part in parts(SAID) if part.get("additionalProperties") is False] == []
 
 
 def test_nothing_is_null_by_default_and_no_member_has_a_title() -> None:

@@ -20,7 +20,7 @@ from topicfold.wire.policy_schema import patch_schema, schema_of, schema_of_all
         (Decimal(), {"type": "number"}),
         (Flag(), {"type": "boolean"}),
         (Text(), {"type": "string", "maxLength": 1024}),
-        (Choice(("a", "b")), {"type": "string", "enum": ["a", "b"]}),
+        (Choice(("a", "b"), "Letter"), {"type": "string", "title": "Letter", "enum": ["a", "b"]}),
         (ListOf(Flag()), {"type": "array", "items": {"type": "boolean"}, "maxItems": 256}),
         (MapOf(INT, ("a",)), {"type": "object", "properties": {"a": schema_of(INT)}, "additionalProperties": False}),
     ],

@@ -15,9 +15,9 @@ from topicfold.server.answers import read_answer
 from topicfold.server.asking import settled
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in
-from topicfold.server.routes import READ_ERRORS, TEXTS, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
 from topicfold.server.routing import no_route
-from topicfold.wire.namespace_document import ONE_BUNDLE
+from topicfold.wire.namespace_document import BUNDLES_SCHEMA, ONE_BUNDLE
 
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
 _NOT_KEPT = frozenset({
@@ -25,11 +25,6 @@ _NOT_KEPT = frozenset({
     "offloadDeletionLagMs", "resourcegroup", "scalableTopicAutoScalePolicy",
 })  # fmt: skip
 """What Pulsar's tools remove from a namespace, and is not kept here; nobody who does that means a bundle."""
-_BUNDLES = {
-    "type": "object",
-    "title": "BundlesData",
-    "properties": {"boundaries": TEXTS, "numBundles": {"type": "integer"}},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +69,7 @@ def operations(node: Node, described: Iterable[Operation]) -> Sequence[Operation
     bundles = Bundles(node, methods)
     return (
         Operation("listBundles", "GET", f"{_NAMESPACE}/bundles", bundles.list, "Read a namespace's only bundle",
-                  answer=_BUNDLES, errors=(*READ_ERRORS, NamespaceNotFound),
+                  answer=BUNDLES_SCHEMA, errors=(*READ_ERRORS, NamespaceNotFound),
                   needs=READ_NAMESPACE),
         Operation("deleteBundle", "DELETE", f"{_NAMESPACE}/{{bundle}}", bundles.delete,
                   "Refused: a bundle cannot be deleted on its own", 204, errors=(*WRITE_ERRORS, PolicyUnmet),

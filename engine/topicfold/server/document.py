@@ -14,15 +14,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold import __version__
-from topicfold.model.names import DOMAINS
 from topicfold.model.permissions import Access, Need
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.bodies import MERGE_PATCH_TYPE
 from topicfold.server.ownership import ANSWERED_HERE, may_redirect
 from topicfold.server.parameters import Parameter
+from topicfold.server.paths import DOMAIN_IN_QUERY
 from topicfold.server.refused_at import BY_STATE, PLACED
-from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameters_of
-from topicfold.server.shapes import REF, tidied
+from topicfold.server.routes import DOMAIN, Operation, parameters_of
+from topicfold.server.shapes import REF, ShapesOfModels, tidied
 from topicfold.wire import diagnosis, headers, history, resources
 from topicfold.wire.problems import status_of
 from topicfold.wire.resources import Problem, Resource
@@ -111,7 +111,9 @@ def document_of(operations: Iterable[Operation]) -> dict[str, Any]:
     for operation in operations:
         path = operation.path.replace(DOMAIN, "{domain}")
         paths.setdefault(path, {})[operation.method.lower()] = _description(operation)
-    _, shapes = models_json_schema([(shape, "validation") for shape in _SHAPES], ref_template=REF)
+    _, shapes = models_json_schema(
+        [(shape, "validation") for shape in _SHAPES], ref_template=REF, schema_generator=ShapesOfModels
+    )
     named, paths = tidied(shapes["$defs"], paths)
     return {
         "openapi": "3.1.0",
@@ -262,9 +264,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _path_parameter(name: str) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "string"}
-    if name == "domain":
-        schema["enum"] = [*DOMAINS, TOPICS_DOMAIN]
+    schema = DOMAIN_IN_QUERY.values_schema if name == DOMAIN_IN_QUERY.name else {"type": "string"}
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 

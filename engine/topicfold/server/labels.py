@@ -29,7 +29,7 @@ from topicfold.server.paths import whole_topic_in
 from topicfold.server.queries import query_of
 from topicfold.server.records import labels_in
 from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
-from topicfold.wire.resources import Labels
+from topicfold.wire.resources import CustomLabels
 
 _ALL = Flag("all", "`true`: remove all labels.")
 
@@ -113,7 +113,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=(*READ_ERRORS, *missing, *UNREADABLE), aliases=aliases),
         Operation("setCustomLabels", "POST", path, labels.set, "Set labels, and keep the others", 204,
                   needs=UPDATE_TOPIC,
-                  body=Labels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, *UNREADABLE), aliases=aliases),
+                  body=CustomLabels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, *UNREADABLE), aliases=aliases),
         Operation("removeCustomLabels", "DELETE", path, labels.remove, "Remove labels", 204, needs=UPDATE_TOPIC,
                   query=_ALL.declared | {"keys*": "Comma-separated label keys."},
                   errors=(*WRITE_ERRORS, *missing, *UNREADABLE), aliases=aliases),

@@ -51,7 +51,10 @@ NATIVE_TOPIC = "/api/v1/topics/{tenant}/{namespace}/{topic}"
 DOMAIN_QUERY = DOMAIN_IN_QUERY.declared
 _ADOPT = Flag("adopt", "Create only the record, and nothing in Kafka.")
 _DRY_RUN = Choice(
-    "dryRun", "Answer 204 or the error that the change would get, but change nothing. Kafka is not asked.", ("All",)
+    "dryRun",
+    "Answer 204 or the error that the change would get, but change nothing. Kafka is not asked.",
+    ("All",),
+    title="DryRun",
 )
 DRY_QUERY = _DRY_RUN.declared
 

@@ -80,7 +80,7 @@ class Count(Parameter):
     @property
     def schema(self) -> Mapping[str, Any]:
         """An integer within its bounds."""
-        return {"type": "integer", "minimum": 1, "maximum": self.most}
+        return {"type": "integer", "format": "int32", "minimum": 1, "maximum": self.most}
 
     def of(self, query: Query) -> int | None:
         """Return what `query` says, None where it says nothing.
@@ -122,18 +122,26 @@ class Integer32(Parameter):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Parameter):
-    """One of `values`; the `default` where it is absent. Whatever else is given is `refused`."""
+    """One of `values`; the `default` where it is absent. Whatever else is given is `refused`.
+
+    `title` is what the values are called, if several operations take them.
+    """
 
     values: Sequence[str]
     default: str = ""
     refused: type[TopicfoldError] = InvalidRequest
     hint: str = ""
+    title: str = ""
 
     @property
     def schema(self) -> Mapping[str, Any]:
         """One of its values."""
-        default = {"default": self.default} if self.default else {}
-        return {"type": "string", "enum": [*self.values], **default}
+        return self.values_schema | ({"default": self.default} if self.default else {})
+
+    @property
+    def values_schema(self) -> dict[str, Any]:
+        """One of its values, which must be given."""
+        return {"type": "string", "enum": [*self.values]} | ({"title": self.title} if self.title else {})
 
     def of(self, query: Query) -> str:
         """Return what `query` says, "" where it says nothing.

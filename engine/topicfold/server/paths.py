@@ -27,7 +27,7 @@ MAX_NAMESPACES = 100
 """In one request."""
 
 MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-DOMAIN_IN_QUERY = Choice("domain", "A topic's domain.", DOMAINS, PERSISTENT)
+DOMAIN_IN_QUERY = Choice("domain", "A topic's domain.", DOMAINS, PERSISTENT, title="Domain")
 _CACHED_NAMES = 4_096
 _NAMED = "topicfold.topic"
 

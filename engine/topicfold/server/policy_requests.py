@@ -19,7 +19,9 @@ from topicfold.server.queries import Query, query_of
 from topicfold.server.routes import GLOBAL
 
 APPLIED = Flag("applied", "`true`: if the topic does not set it, the value of its namespace or of the node.")
-QUOTA_TYPE = Choice("backlogQuotaType", "Type of quota.", QUOTA_TYPES, DEFAULT_QUOTA_TYPE, refused=NotFound)
+QUOTA_TYPE = Choice(
+    "backlogQuotaType", "Type of quota.", QUOTA_TYPES, DEFAULT_QUOTA_TYPE, refused=NotFound, title="BacklogQuotaType"
+)
 """A type that there is not is a missing resource, as Pulsar has it of values that it does not know."""
 
 

@@ -1,7 +1,10 @@
 """JSON schemas as generators of clients take them best: what has a name stands once, and no more is said than is meant.
 
-A generator makes one class of a shape that has a name, and one of every place where it stands without. What pydantic
-adds of its own, titles of members and null as a default, makes names that clash, and is refused by some.
+A generator makes one class of a shape or an enumeration that has a name, and one of every place where it stands
+without. What pydantic adds of its own, titles of members and null as a default, makes names that clash, and is refused
+by some. An integer of no said size has 32 bits in Java, an object that takes no further members is one that a client
+must refuse as soon as a newer server answers it with one more, and a member that must be there is read before it is
+looked at whether it is null.
 """
 
 from __future__ import annotations
@@ -9,8 +12,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
 REF = "#/components/schemas/{model}"
 _NULL = {"type": "null"}
+_BESIDE = ("description", "default")
+"""What is said where a shape stands, not of the shape."""
+
+
+class ShapesOfModels(GenerateJsonSchema):
+    """What pydantic says of models: with the size of integers, and no titles but those that are names."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:
+        """Leave the titles of members away."""
+        return False
+
+    def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
+        """Return that of an integer: where nothing else is said, it may be an offset of the log."""
+        return {**super().int_schema(schema), "format": "int64"}
 
 
 def tidied(schemas: Mapping[str, Any], paths: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -46,23 +66,44 @@ class _Tidying:
         if not isinstance(schema, Mapping):
             return schema
         title = schema.get("title")
-        if isinstance(title, str) and isinstance(schema.get("properties"), Mapping):
+        if isinstance(title, str) and (isinstance(schema.get("properties"), Mapping) or "enum" in schema):
             return self._reference(title, schema)
         tidy = {key: self.tidy(each) for key, each in schema.items() if not _is_idle(key, each)}
-        return _with_null(tidy)
+        if tidy.get("additionalProperties") is True:
+            tidy["additionalProperties"] = {}
+        return _with_null(_with_required(tidy))
 
     def _reference(self, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         """Return what stands for a shape once it is kept under its name, which itself is never null."""
-        may_be_null = schema["type"] == ["object", "null"]
-        kept = {key: each for key, each in schema.items() if key not in ("description", "default")}
-        self.name(name, kept | {"type": "object"})
-        beside = {"description": schema["description"]} if "description" in schema else {}
+        may_be_null = isinstance(schema["type"], list)
+        kept = {key: each for key, each in schema.items() if key not in _BESIDE}
+        if may_be_null:
+            kept["type"] = schema["type"][0]
+        if "enum" in schema:
+            kept["enum"] = [each for each in schema["enum"] if each is not None]
+        self.name(name, kept)
+        beside = {key: schema[key] for key in _BESIDE if schema.get(key) is not None}
         reference = {"$ref": REF.format(model=name)}
         return ({"anyOf": [reference, _NULL]} if may_be_null else reference) | beside
 
 
 def _is_idle(key: str, value: Any) -> bool:
-    return (key == "title" and isinstance(value, str)) or (key == "default" and value is None)
+    return (key == "title" and isinstance(value, str)) or (key, value) in (
+        ("default", None),
+        ("additionalProperties", False),
+    )
+
+
+def _with_required(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that requires no member that may be null."""
+    required, members = schema.get("required"), schema.get("properties")
+    if not isinstance(required, list) or not isinstance(members, Mapping):
+        return schema
+    return schema | {"required": [name for name in required if not _may_be_null(members[name])]}
+
+
+def _may_be_null(schema: Mapping[str, Any]) -> bool:
+    return _NULL in schema.get("anyOf", ()) or "null" in schema.get("type", ())
 
 
 def _with_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ _FORCE = Flag("force", "Accepted, but has no effect: no clients are connected to
 _MAY_BE_MISSING = Flag(
     "checkAllowAutoCreation", "`true`: a topic that does not exist counts as one without partitions."
 )
-_COUNT = {"type": "integer", "minimum": 1}
+_COUNT = {"type": "integer", "format": "int32", "minimum": 1}
 _OR_METADATA = {METADATA_TYPE: PartitionMetadata}
 
 

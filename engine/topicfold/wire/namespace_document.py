@@ -21,12 +21,42 @@ from topicfold.model.policy.values import Choice, Value, kind_of, read_value, sh
 from topicfold.model.records import Grants, NamespaceRecord
 from topicfold.wire.policy_schema import schema_of
 
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+_GRANTS = {"type": "object", "additionalProperties": _TEXTS}
+_FLAG = {"type": "boolean"}
+_SIZE = {"type": "integer", "format": "int64"}
+
 ONE_BUNDLE = {"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 1}
+BUNDLES_SCHEMA = {
+    "type": "object",
+    "title": "BundlesData",
+    "properties": {"boundaries": _TEXTS, "numBundles": {"type": "integer", "format": "int32"}},
+}
 _FRESH: Mapping[str, Any] = MappingProxyType({
     "allowed_clusters": [], "bundles": ONE_BUNDLE, "clusterDispatchRate": {}, "latency_stats_sample_rate": {},
     "deleted": False, "encryption_required": False, "subscription_auth_mode": "None", "offload_threshold": -1,
     "offload_threshold_in_seconds": -1, "migrated": False,
 })  # fmt: skip
+
+_SCHEMAS_OF_FRESH: Mapping[str, dict[str, Any]] = {
+    "allowed_clusters": _TEXTS, "bundles": BUNDLES_SCHEMA, "clusterDispatchRate": {"type": "object"},
+    "latency_stats_sample_rate": {"type": "object"}, "deleted": _FLAG, "encryption_required": _FLAG,
+    "subscription_auth_mode": {"type": "string"}, "offload_threshold": _SIZE, "offload_threshold_in_seconds": _SIZE,
+    "migrated": _FLAG,
+}  # fmt: skip
+_AUTH_SCHEMA = {
+    "type": "object",
+    "title": "AuthPolicies",
+    "properties": {
+        "namespace_auth": _GRANTS | {"description": "Actions by role."},
+        "destination_auth": {
+            "type": "object",
+            "additionalProperties": _GRANTS,
+            "description": "Actions by role, by topic. Passed over when it is written.",
+        },
+        "subscription_auth_roles": _GRANTS | {"description": "Always empty."},
+    },
+}
 
 
 def policies_document(record: NamespaceRecord, topic_grants: Any, local_cluster: str) -> dict[str, Any]:
@@ -73,9 +103,11 @@ def policies_in_document(document: Mapping[str, Any], limits: Limits) -> Policie
 
 
 def document_schema() -> dict[str, Any]:
-    """Return the JSON schema of what of a document is kept when it is written."""
+    """Return the JSON schema of a document."""
     texts = {"type": "object", "additionalProperties": {"type": "string"}}
-    members: dict[str, Any] = {}
+    fresh = {"description": "Always as in a new namespace."}
+    members: dict[str, Any] = {"auth_policies": _AUTH_SCHEMA | {"description": "Who may do what."}}
+    members |= {name: schema | fresh for name, schema in _SCHEMAS_OF_FRESH.items()}
     for policy, route in policies_of_namespaces():
         schema = schema_of(policy.kind) | {"description": policy.doc}
         members[route.member] = {"type": "object", "additionalProperties": schema} if route.by_cluster else schema

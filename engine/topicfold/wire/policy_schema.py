@@ -35,7 +35,7 @@ def schema_of(kind: Kind) -> dict[str, Any]:
         case Text():
             return {"type": "string", "maxLength": MAX_TEXT_LENGTH}
         case Choice():
-            return {"type": "string", "enum": list(kind.constants)}
+            return {"type": "string", "title": kind.name, "enum": list(kind.constants)}
         case ListOf():
             return {"type": "array", "items": schema_of(kind.item), "maxItems": MAX_ITEMS}
         case MapOf():
@@ -66,7 +66,7 @@ def patch_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     {'type': 'object', 'title': 'NapPatch', 'properties': {'a': {'type': ['integer', 'null']}}}
     """
     patch = {name: each for name, each in schema.items() if name not in ("default", "maxProperties")}
-    if "title" in schema:
+    if "title" in schema and "enum" not in schema:
         patch["title"] = f"{schema['title']}Patch"
     if "properties" in schema:
         patch["properties"] = {name: _or_null(each) for name, each in schema["properties"].items()}

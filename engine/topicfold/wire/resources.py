@@ -6,6 +6,7 @@ passes over them, as Pulsar does.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
@@ -15,6 +16,9 @@ from topicfold.model.policy.values import plain_value
 from topicfold.model.records import MAX_PARTITIONS, TopicRecord
 from topicfold.runtime.reading import TopicView
 from topicfold.wire.policy_schema import patch_schema, schema_of_all
+
+Int32 = Annotated[int, Field(json_schema_extra={"format": "int32"})]
+"""An integer of 32 bits, as Pulsar's clients have it."""
 
 
 class Resource(BaseModel):
@@ -43,7 +47,7 @@ class Problem(Resource):
 
     type: str = Field(description="`urn:topicfold:problem:` and the code.")
     title: str
-    status: int
+    status: Int32
     detail: str = Field(description="One sentence for humans.")
     code: str = Field(description="A stable code for programs.")
     reason: str = Field(description="The same as `detail`; Pulsar's tools print it.")
@@ -55,7 +59,15 @@ class Problem(Resource):
 
 
 Policies = Annotated[dict[str, Any] | None, WithJsonSchema(schema_of_all())]
-Level = Literal["topic", "global", "namespace", "broker"]
+
+
+class Level(StrEnum):
+    """Where a policy may be set, highest precedence first."""
+
+    TOPIC = "topic"
+    GLOBAL = "global"
+    NAMESPACE = "namespace"
+    BROKER = "broker"
 
 
 class TopicPolicies(Resource):
@@ -66,6 +78,7 @@ class TopicPolicies(Resource):
 
 
 _READERS_ONLY = "Left out if the caller may only list topics."
+_WITH_RECORD = "With `fields=record`."
 
 
 class TopicItem(Resource):
@@ -73,7 +86,7 @@ class TopicItem(Resource):
 
     name: str = Field(description="The full name.")
     labels: dict[str, str]
-    partitions: int = Field(description="0 for a topic without partitions.")
+    partitions: Int32 = Field(description="0 for a topic without partitions.")
     kafka_name: str | None = Field(
         default=None, description=f"Name of the Kafka topic, if it is not the default. {_READERS_ONLY}"
     )
@@ -86,18 +99,22 @@ class TopicItem(Resource):
 
 
 class FoundTopic(Resource):
-    """A topic that was found; with `fields=record`, it also has all other members of `TopicItem`."""
-
-    model_config = ConfigDict(extra="allow")
+    """A topic that was found; with `fields=record`, with all of its record."""
 
     name: str = Field(description="The full name.")
     labels: dict[str, str]
-    partitions: int = Field(description="0 for a topic without partitions.")
+    partitions: Int32 = Field(description="0 for a topic without partitions.")
     kafka_name: str | None = Field(
         default=None, description=f"Name of the Kafka topic, if it is not the default. {_READERS_ONLY}"
     )
     version: str = Field(description="The record's ETag.")
     position: str = Field(description="The position from which that version can be read.")
+    properties: dict[str, str] | None = Field(default=None, description=f"{_WITH_RECORD} {_READERS_ONLY}")
+    policies: TopicPolicies | None = Field(default=None, description=f"{_WITH_RECORD} {_READERS_ONLY}")
+    etag: str | None = Field(default=None, description=f"{_WITH_RECORD} The same as `version`.")
+    undecodable: bool = Field(
+        default=False, description="True if the stored record cannot be read; what is shown is then empty."
+    )
 
 
 class FoundCounts(Resource):
@@ -157,7 +174,7 @@ class ExplainedQuery(Resource):
 class NewTopic(Resource):
     """A new topic."""
 
-    partitions: int = Field(default=0, ge=0, le=MAX_PARTITIONS, description="0 for a topic without partitions.")
+    partitions: Int32 = Field(default=0, ge=0, le=MAX_PARTITIONS, description="0 for a topic without partitions.")
     kafka_name: str | None = Field(
         default=None, description="An existing Kafka topic to stand for, if it does not have the default name."
     )
@@ -210,7 +227,7 @@ class EffectiveTopic(Resource):
     etag: str = Field(description="ETag of the topic's own record.")
 
 
-class Labels(PulsarResource):
+class CustomLabels(PulsarResource):
     """Labels to set; the topic keeps its others."""
 
     labels: dict[str, str]
@@ -240,7 +257,7 @@ class ClusterData(PulsarResource):
 class PartitionMetadata(PulsarResource):
     """How many partitions a topic has."""
 
-    partitions: int = Field(description="0 for a topic without partitions.")
+    partitions: Int32 = Field(description="0 for a topic without partitions.")
     deleted: bool = Field(default=False)
     properties: dict[str, str] | None = Field(default=None)
 

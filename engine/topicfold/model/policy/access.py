@@ -26,7 +26,8 @@ from topicfold.model.policy.values import Choice, Flag, ListOf, Text
 
 ACCESS: tuple[Policy, ...] = (
     Policy(
-        "subscriptionTypesEnabled", "enabled subscription types", ListOf(Choice(SUBSCRIPTION_TYPES)),
+        "subscriptionTypesEnabled", "enabled subscription types",
+        ListOf(Choice(SUBSCRIPTION_TYPES, "SubscriptionType")),
         TopicRoute("subscriptionTypesEnabled", "SUBSCRIPTION_AUTH_MODE", has_applied=False, unset=[],
                    absent=NO_ANSWER, removal_makes_policies=True),
         "Subscription types that are allowed.",
@@ -34,7 +35,8 @@ ACCESS: tuple[Policy, ...] = (
         default=SUBSCRIPTION_TYPES, is_unset=is_empty,
     ),
     Policy(
-        "schemaCompatibilityStrategy", "schema compatibility strategy", Choice(SCHEMA_STRATEGIES),
+        "schemaCompatibilityStrategy", "schema compatibility strategy",
+        Choice(SCHEMA_STRATEGIES, "SchemaCompatibilityStrategy"),
         TopicRoute("schemaCompatibilityStrategy", "SCHEMA_COMPATIBILITY_STRATEGY", method="PUT", has_global=False,
                    unsets=UNDEFINED_STRATEGY),
         "How a new schema must be compatible with earlier ones.",

@@ -26,7 +26,7 @@ BACKLOG_QUOTA = Shape(
         Member("limitTime", INT, 0, "Age of the backlog in seconds; 0 or negative: no limit."),
         Member(
             "policy",
-            Choice(("producer_request_hold", "producer_exception", "consumer_backlog_eviction")),
+            Choice(("producer_request_hold", "producer_exception", "consumer_backlog_eviction"), "RetentionPolicy"),
             doc="What happens when the limit is reached.",
         ),
     ),
@@ -86,7 +86,7 @@ INACTIVE_TOPIC = Shape(
     (
         Member(
             "inactiveTopicDeleteMode",
-            Choice(("delete_when_no_subscriptions", "delete_when_subscriptions_caught_up")),
+            Choice(("delete_when_no_subscriptions", "delete_when_subscriptions_caught_up"), "InactiveTopicDeleteMode"),
             doc="When a topic counts as inactive.",
         ),
         Member("maxInactiveDurationSeconds", INT, 0, "Seconds without activity after which a topic is deleted."),
@@ -124,8 +124,9 @@ OFFLOAD = Shape(
         Member("managedLedgerOffloadThresholdInBytes", LONG, doc="Size, in bytes, at which a topic is offloaded."),
         Member("managedLedgerOffloadThresholdInSeconds", LONG, doc="Age, in seconds, at which messages are offloaded."),
         Member("managedLedgerOffloadDeletionLagInMillis", LONG, doc="Milliseconds to keep the original afterwards."),
-        Member("managedLedgerOffloadedReadPriority", Choice(("BOOKKEEPER_FIRST", "TIERED_STORAGE_FIRST")),
-               "TIERED_STORAGE_FIRST", "Storage that offloaded messages are read from first."),
+        Member("managedLedgerOffloadedReadPriority",
+               Choice(("BOOKKEEPER_FIRST", "TIERED_STORAGE_FIRST"), "OffloadedReadPriority"), "TIERED_STORAGE_FIRST",
+               "Storage that offloaded messages are read from first."),
         Member("managedLedgerExtraConfigurations", MapOf(Text()), doc="Additional settings of the driver."),
         Member("s3ManagedLedgerOffloadRegion", Text(), doc="Region in S3."),
         Member("s3ManagedLedgerOffloadBucket", Text(), doc="Bucket in S3."),

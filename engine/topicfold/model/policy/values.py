@@ -51,9 +51,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several constants."""
+    """One of several constants; `name` is what Pulsar calls them."""
 
     constants: tuple[str, ...]
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
