@@ -361,6 +361,7 @@ def test_where_nobody_reads_what_is_printed_it_ends_as_who_dies_of_that_does_and
 def test_an_interrupt_while_the_command_is_loaded_is_130_without_a_traceback() -> None:
     pressed = (
         "import signal, sys, types\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background a shell has it ignored\n"
         "def find_spec(name, *_): return signal.raise_signal(signal.SIGINT) if name == 'typer' else None\n"
         "sys.meta_path.insert(0, types.SimpleNamespace(find_spec=find_spec))\n"
     )

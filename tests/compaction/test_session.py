@@ -128,16 +128,31 @@ def test_where_nothing_was_to_be_fetched_the_hint_is_about_java(
     assert "Maven" not in hint_of(monkeypatch, settings, needs_kafka=needs_kafka)
 
 
-def test_a_setting_that_spark_does_not_take_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def refusal_of(monkeypatch: pytest.MonkeyPatch, said: str) -> BadSetting:
+    """Return what is told where Java says this instead of starting Spark."""
+
     class Refusing(Builder):
         def getOrCreate(self) -> Any:  # noqa: N802 -- Spark's name
-            said = "org.apache.spark.SparkIllegalArgumentException: [INVALID_DRIVER_MEMORY] must be at least 471859200."
-            java = SimpleNamespace(_target_id="o1", _gateway_client=None, toString=lambda: f"{said}\nUse another.")
+            java = SimpleNamespace(_target_id="o1", _gateway_client=None, toString=lambda: said)
             raise Py4JJavaError("An error occurred while calling o0.", java)
 
     monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=Refusing()))
-    with pytest.raises(BadSetting, match=r"does not start: \[INVALID_DRIVER_MEMORY\] must be at least 471859200\.$"):
+    with pytest.raises(BadSetting) as refused:
         session.open_session({}, needs_kafka=False)
+    return refused.value
+
+
+def test_a_setting_that_spark_does_not_take_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = "[INVALID_DRIVER_MEMORY] must be at least 471859200."
+    refused = refusal_of(monkeypatch, f"org.apache.spark.SparkIllegalArgumentException: {wrong}\nUse another.")
+    assert str(refused) == f"Spark does not start: {wrong}"
+
+
+def test_where_java_is_too_new_for_spark_the_hint_says_which_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    reason = "getSubject is not supported"
+    refused = refusal_of(monkeypatch, f"java.lang.UnsupportedOperationException: {reason}")
+    assert str(refused) == f"Spark does not start: {reason}"
+    assert f"PySpark 4.0: 17 to 23, on newer ones {reason}" in refused.hint
 
 
 def test_the_version_to_install_is_the_one_that_the_tests_run_with() -> None:

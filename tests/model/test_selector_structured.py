@@ -106,8 +106,9 @@ def test_a_text_of_the_grammar_is_no_document() -> None:
 
 
 def test_a_document_may_be_as_deep_as_it_likes() -> None:
-    with pytest.raises(InvalidSelector, match="nested too deep"):
-        document_in('{"a":' * 20_000)
+    # How deep Python's reader goes depends on its version and, since 3.14, on the stack.
+    with pytest.raises(InvalidSelector):
+        parse_document(document_in('{"matchLabels":' * 200_000 + "{}" + "}" * 200_000))
 
 
 def test_labels_that_stand_where_a_selector_should_are_told_where_they_go() -> None:

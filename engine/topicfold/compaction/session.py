@@ -70,7 +70,10 @@ signal to the whole process group is meant for this process: with -Xrs the JVM k
 
 _NEEDED_FILES = 512
 """Java keeps each of Spark's jars open: with 256 it starts, and then finds no class in those that it could not open."""
-_JAVA_HINT = "It needs Java 17 or newer, in JAVA_HOME or on the PATH, and settings that it knows."
+_JAVA_HINT = (
+    "It needs Java 17 or newer (PySpark 4.0: 17 to 23, on newer ones getSubject is not supported), in JAVA_HOME or on "
+    "the PATH, and settings that it knows."
+)
 _JAVA_CLASS = re.compile(r"^[\w.$]+: ")
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What `spark-submit` sets for the program that it runs, on whatever machine."""
