@@ -49,7 +49,7 @@ class KafkaConnections:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """Know of none yet; `settings` are the client's."""
         protocol = settings.get("security.protocol", "PLAINTEXT")
-        self._doubt = f"it may expect another security.protocol than {protocol}, or be no Kafka broker"
+        self._doubt = f"expect another security.protocol than {protocol}, or be no Kafka broker"
         self._bootstrap = str(settings.get("bootstrap.servers", ""))
         self._trouble: KafkaError | None = None
         self._throttled: KafkaError | None = None
@@ -57,15 +57,16 @@ class KafkaConnections:
     def note(self, error: KafkaError) -> None:
         """Take what the client says of one of them: its `error_cb`.
 
-        That all brokers are down is said after the reason, except of connections that were made and then closed: these
-        it does not report. So a broker ends one whose first bytes are not of the protocol that it expects.
+        That all brokers are down is said after the reason, except of connections that were made and then closed, or
+        never answered: these it does not report. So a broker ends one whose first bytes are not of the protocol that it
+        expects, and the system still makes them for a broker that hangs.
         """
         if error.code() == KafkaError._ALL_BROKERS_DOWN:
-            closed = f"what listens there closes connections: {self._doubt}"
-            self._trouble = self._trouble or KafkaError(KafkaError._TRANSPORT, closed)
+            useless = f"what listens there closes connections or does not answer: it may hang, {self._doubt}"
+            self._trouble = self._trouble or KafkaError(KafkaError._TRANSPORT, useless)
         elif error.code() < 0:
             text = _NO_KAFKA.sub(
-                f"it does not answer as Kafka does: {self._doubt}", _CIRCUMSTANCES.sub("", error.str())
+                f"it does not answer as Kafka does: it may {self._doubt}", _CIRCUMSTANCES.sub("", error.str())
             )
             broker = _BROKER.match(text)
             if error.code() in _NOBODY_THERE and broker and broker[1] not in self._bootstrap:

@@ -133,6 +133,14 @@ def test_a_job_of_a_user_without_a_home_says_where_its_connector_is_put(example:
     assert "spark.jars.ivy=/" in (ROOT / "deploy" / example).read_text()
 
 
+def test_the_job_on_kubernetes_is_told_of_kafka_by_the_secret_of_the_nodes() -> None:
+    script = (ROOT / "deploy" / "compact-kubernetes.sh").read_text()
+    manifest = next(yaml.safe_load_all((ROOT / "deploy" / "kubernetes.yaml").read_text()))
+    (node,) = manifest["spec"]["template"]["spec"]["containers"]
+    (secret,) = [each["secretRef"]["name"] for each in node["envFrom"] if "secretRef" in each]
+    assert f".driver.secretKeyRef.TOPICFOLD_KAFKA_SETTINGS={secret}:TOPICFOLD_KAFKA_SETTINGS " in script
+
+
 def test_the_image_has_what_the_units_need_and_is_run_as_the_user_that_the_manifest_names() -> None:
     image = (ROOT / "deploy" / "Containerfile").read_text()
     manifest = next(yaml.safe_load_all((ROOT / "deploy" / "kubernetes.yaml").read_text()))
