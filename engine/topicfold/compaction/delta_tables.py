@@ -18,24 +18,43 @@ from deltalake.transaction import AddAction, RemoveAction
 from topicfold.compaction.delta_statistics import statistics_of
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.commits import DataFile
+from topicfold.snapshot.data_files import FOUND_BY
 from topicfold.snapshot.delta_files import APPLICATION
 from topicfold.snapshot.durable_files import sync_directory, sync_file
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS
+
+_TOLD_OF = "delta.dataSkippingStatsColumns"
+"""Where a table does not say of which columns its files have statistics, deltalake 1.6.6 takes all others to be null:
+whoever asked for a name through Arrow or pandas was told that there is no such row."""
 
 
 def opened(root: Path, table: str) -> DeltaTable:
     """Return the newest version of `table`, which is created if there is none.
 
+    It says of which columns its files have statistics. Older tables, which do not say so yet, get another version.
+
     Raises:
-        SnapshotDamaged: its Delta log cannot be read.
+        SnapshotDamaged: its Delta log cannot be read, or takes no change.
     """
     path = root / table
     path.mkdir(parents=True, exist_ok=True)
+    told = {_TOLD_OF: ",".join(name for name in SCHEMAS[table].names if name in FOUND_BY)}
     if not DeltaTable.is_deltatable(str(path)):
-        delta = DeltaTable.create(str(path), Schema.from_arrow(SCHEMAS[table]), mode="ignore")
+        delta = DeltaTable.create(str(path), Schema.from_arrow(SCHEMAS[table]), mode="ignore", configuration=told)
         sync_entry(path, 0)
         return delta
-    return _delta(path)
+    delta = _delta(path)
+    while _TOLD_OF not in delta.metadata().configuration:
+        before = delta.version()
+        try:
+            delta.alter.set_table_properties(told)
+        except DeltaError as error:
+            if _delta(path).version() == before:
+                raise _unusable(path, "takes no change", error) from error
+        else:
+            sync_entry(path, delta.version())
+        delta = _delta(path)
+    return delta
 
 
 def noted_commit(root: Path, table: str) -> int:

@@ -25,7 +25,7 @@ _REPEATING = {
 }  # fmt: skip
 """Columns with few distinct values, in whatever table has them."""
 
-_FOUND_BY = ["kind", "route", "partition", "offset", "sequence", "time", "namespace"]
+FOUND_BY = ["kind", "route", "partition", "offset", "sequence", "time", "namespace"]
 """Columns with statistics (least and greatest value), so that groups can be skipped."""
 
 _NAMED = 16
@@ -47,7 +47,7 @@ def write_rows(root: Path, table: str, label: str, rows: pa.Table) -> DataFile:
         compression_level=1,
         row_group_size=ROW_GROUP if table.startswith("topics") else 8 * ROW_GROUP,
         use_dictionary=_dictionaries(table),
-        write_statistics=_FOUND_BY,
+        write_statistics=FOUND_BY,
         write_page_checksum=True,
         store_schema=False,
     )
