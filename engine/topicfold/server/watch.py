@@ -85,7 +85,7 @@ class Watching:
         partitions = wanted.namespaces.partitions(node.engine.identity.partitions)
         self._refuse_too_many(actor_of(request.scope))
         await node.reading.settle(partitions, asked_to_read(request, node))
-        viewer = await self.viewer_of(request, wanted.namespaces)
+        viewer = self.viewer_of(request, wanted.namespaces)
         subject = Subject(wanted.query, wanted.namespaces, encoding, viewer, node.may_do_everything(request))
         start = start_of(request, query, subject, node.engine.identity, wanted.known_hash)
         if start.since is None:
@@ -97,10 +97,10 @@ class Watching:
                 raise Resync("the position is too far back", hint="Watch without `since`, and start over.")
         return Stream(self, request, subject, start, wanted.text)
 
-    async def viewer_of(self, request: Request, namespaces: Namespaces) -> Viewer | None:
+    def viewer_of(self, request: Request, namespaces: Namespaces) -> Viewer | None:
         """Return what who asks may see of the topics of `namespaces` now; None where that is everything."""
         authorizer = self.node.authorizer
-        return None if authorizer is None else await authorizer.viewer(request, namespaces)
+        return None if authorizer is None else authorizer.viewer(request, namespaces)
 
     async def _refuse_unknown(self, namespaces: Namespaces, partitions: frozenset[int]) -> None:
         """Return if everything that is named of `namespaces` is there.
@@ -247,7 +247,7 @@ class Stream(Response):
                 Unauthenticated, Forbidden, Resync: it has. KeysUnavailable, NotReady: nobody can tell now.
             """
             await admission()
-            if await self._watching.viewer_of(self._request, subject.namespaces) != subject.viewer:
+            if self._watching.viewer_of(self._request, subject.namespaces) != subject.viewer:
                 raise Resync("the right to see these namespaces has changed", hint="Watch without `since`.")
 
         return admits

@@ -150,10 +150,10 @@ async def test_an_admin_of_a_tenant_does_not_learn_what_its_namespaces_were_call
             assert (first.kind, first.members["reason"]) == ("RESET", told)
 
 
-async def test_the_right_to_list_one_namespace_counts_in_a_pattern_and_beside_it_but_once(acme: RestNode) -> None:
+async def test_the_right_to_list_one_namespace_counts_beside_a_pattern_where_it_is_named(acme: RestNode) -> None:
     await grant(acme, "tenants/acme", "app", "watch")
     await grant(acme, "namespaces/acme/pay", "app", "list-topics")
     async with listening(acme) as port:
-        for place in ("acme/*", "acme/*&namespace=acme/pay"):
+        for place, shown in (("acme/*", 0), ("acme/*&namespace=acme/pay", 3)):
             async with opened(port, f"namespace={place}", authorization=bearer("app")) as stream:
-                assert [frame.kind for frame in await stream.frames(4)] == [*["ADDED"] * 3, "BOOKMARK"]
+                assert [frame.kind for frame in await stream.frames(shown + 1)] == [*["ADDED"] * shown, "BOOKMARK"]

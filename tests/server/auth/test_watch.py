@@ -73,26 +73,6 @@ async def test_only_topics_that_one_may_list_are_in_the_start_state_and_in_what_
         assert names(stream) == {b"shown"}
 
 
-async def test_of_a_whole_tenant_is_shown_what_one_may_list_of_it(acme: RestNode, port: int) -> None:
-    await root(acme, "POST", f"{TENANT}/permissions/bob", ["watch"])
-    await root(acme, "POST", f"{NAMESPACE}/permissions/bob", ["list-topics"])
-    await root(acme, "PUT", "/admin/v2/namespaces/acme/hidden")
-    await root(acme, "PUT", "/admin/v2/persistent/acme/hidden/secret")
-    async with opened(port, "namespace=acme/*", authorization=bearer("bob")) as stream:
-        frames = await stream.frames(3)
-        assert [frame.kind for frame in frames] == ["ADDED", "ADDED", "BOOKMARK"]
-        assert names(stream) == {b"secret", b"shown"}
-        await label(acme, "/admin/v2/persistent/acme/hidden/secret", k="hidden")
-        await label(acme, SHOWN, k="2")
-        assert (await stream.frame()).members["topic"]["labels"]["k"] == "2"
-        assert b"hidden" not in stream.received
-        await root(acme, "DELETE", f"{NAMESPACE}/permissions/bob")
-        await label(acme, SHOWN, k="later")
-        (error,) = await stream.rest(2)
-    assert error.members["problem"]["code"] == "resync"
-    assert b"later" not in stream.received
-
-
 async def test_a_topic_comes_with_its_grant_and_goes_with_it(acme: RestNode, port: int) -> None:
     async with opened(port, QUERY, authorization=bearer("ann")) as stream:
         await stream.frames(2)
