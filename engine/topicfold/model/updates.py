@@ -88,7 +88,7 @@ def grow_partitions(name: str, partitions: int) -> Updater:
         if partitions < old.partitions:
             return Refuse(
                 Verdict.FEWER_PARTITIONS,
-                f"topic {name} has {old.partitions} partitions, their number cannot be reduced",
+                f"topic {name} has {old.partitions} partitions; their number cannot be reduced",
             )
         return replace(old, partitions=partitions)
 

@@ -106,7 +106,7 @@ class KafkaTopics:
                 await self._cluster.check_creation(kafka_topic, partitions)
             elif found.partitions > partitions:
                 has = f"the Kafka topic {kafka_topic} has {counted(found.partitions, 'partition')} already"
-                return Refuse(Verdict.FEWER_PARTITIONS, f"{has}, their number cannot be reduced")
+                return Refuse(Verdict.FEWER_PARTITIONS, f"{has}; their number cannot be reduced")
             elif found.partitions < partitions:
                 await self._cluster.check_growth(kafka_topic, partitions)
         except ClusterRefused as error:
