@@ -117,9 +117,8 @@ class LogTopics:
             found = self._describe(topic.name, _SOON_SECONDS)
         except KafkaException as error:
             raise unanswered(error_in(error), self._right("Describe", topic.name)) from error
-        problem = _replaced(topic, found)
-        is_other = found is not None and str(found.topic_id) != topic.id
-        return problem.fault if is_other and isinstance(problem, AnotherTopic) else None
+        problem = None if found is None else _replaced(topic, found)
+        return None if problem is None else problem.fault
 
     def delete_before(self, topic: LogTopic, partition: int, offset: int) -> None:
         """Delete the records of a partition below `offset`; return once its leader has done so.
@@ -147,8 +146,10 @@ class LogTopics:
         # librdkafka 2.16 asks the controller that it knows; if that one died, only this lets it learn of another.
         brokers = self._brokers(topic.name)
         described = self._describe(topic.name)
-        if described is None or str(described.topic_id) != topic.id:
-            return [_replaced(topic, described)]
+        if described is None:
+            return [_missing(topic)]
+        if replaced := _replaced(topic, described):
+            return [replaced]
         if len(described.partitions) != topic.partitions:
             return [_grown(topic, len(described.partitions))]
         allowed = described.authorized_operations
@@ -163,7 +164,7 @@ class LogTopics:
                 return [*lacking, denied(self._right("DescribeConfigs", topic.name))]
             # It was deleted between the two requests; or the second went to a broker that does not know it yet.
             if code == KafkaError.UNKNOWN_TOPIC_OR_PART and self._describe(topic.name) is None:
-                return [_replaced(topic, None)]
+                return [_missing(topic)]
             raise
         replicas = {partition.id: [each.id for each in partition.replicas] for partition in described.partitions}
         in_sync = {partition.id: len(partition.isr) for partition in described.partitions}
@@ -233,15 +234,22 @@ class LogTopics:
         return {entry.name: entry.value for entry in future.result().values()}
 
 
-def _replaced(topic: LogTopic, found: TopicDescription | None) -> SettingProblem:
-    kind = AnotherTopic if found else SettingProblem
-    return kind(
-        "topic",
-        f"topic {found.topic_id} with {counted(len(found.partitions), 'partition')}" if found else "no topic",
-        f"topic {topic.id} with {counted(topic.partitions, 'partition')}",
-        refuses_writes=True,
-        repair=restoring(f"the topic {topic.name}"),
-    )
+def _missing(topic: LogTopic) -> SettingProblem:
+    return SettingProblem("topic", "no topic", _told(topic.id, topic.partitions), refuses_writes=True,
+                          repair=restoring(f"the topic {topic.name}"))  # fmt: skip
+
+
+def _replaced(topic: LogTopic, found: TopicDescription) -> AnotherTopic | None:
+    """Return that `found`, which has the name of `topic`, is another one; None if it is the same."""
+    if str(found.topic_id) == topic.id:
+        return None
+    told = _told(str(found.topic_id), len(found.partitions))
+    return AnotherTopic("topic", told, _told(topic.id, topic.partitions), refuses_writes=True,
+                        repair=restoring(f"the topic {topic.name}"))  # fmt: skip
+
+
+def _told(topic_id: str, partitions: int) -> str:
+    return f"topic {topic_id} with {counted(partitions, 'partition')}"
 
 
 def _grown(topic: LogTopic, partitions: int) -> SettingProblem:
