@@ -25,7 +25,7 @@ from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime import agreement, examiner
 from topicfold.runtime.agreement import AgreementReport, Compared
 from topicfold.runtime.engine import EngineOptions
-from topicfold.runtime.examiner import Finding
+from topicfold.runtime.examiner import Conclusion
 from topicfold.runtime.refold import lay_out_in_slices
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import commit_path
@@ -192,7 +192,7 @@ async def test_who_folded_wrongly_stops_and_who_is_accused_of_it_counts_and_goes
         await look(wrong, right)
         partition = place(right)[0].partition
         assert differences(right, partition) == {"wrong": 1}
-        assert right.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}
+        assert right.engine.examiner.conclusions == {Conclusion.MEMORY_RIGHT: 1}
         assert right.engine.reader.faults == {}
         assert wrong.engine.reader.faults == {}
         with right.events() as events:
@@ -240,9 +240,9 @@ async def test_a_wrong_commit_stops_who_started_from_it_and_nobody_else(store: M
             await right.writing.create_topic(parse_topic("other"), TopicRecord(), right.asked())
             await look(wrong, right)
             await look(right, wrong)
-            assert right.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}
+            assert right.engine.examiner.conclusions == {Conclusion.MEMORY_RIGHT: 1}
             assert right.engine.reader.faults == {}
-            assert wrong.engine.examiner.findings == {Finding.MEMORY_WRONG: 1}
+            assert wrong.engine.examiner.conclusions == {Conclusion.MEMORY_WRONG: 1}
 
 
 async def test_where_the_log_was_trimmed_a_partition_is_folded_from_a_verified_commit(
@@ -258,12 +258,12 @@ async def test_where_the_log_was_trimmed_a_partition_is_folded_from_a_verified_c
         await trimming.carry_out(await trimming.plan(None))
         store.append(0, foreign_record(len(store.entries[0]), bytes(16)))
         await look(node)
-        assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}
+        assert node.engine.examiner.conclusions == {Conclusion.MEMORY_RIGHT: 1}
         commit_path(root, verified.sequence).unlink()
         (root / NOTE).unlink()
         store.append(0, foreign_record(len(store.entries[0]), bytes(16), "other"))
         await look(node)
-        assert node.engine.examiner.findings[Finding.NOT_EXAMINED] == 1
+        assert node.engine.examiner.conclusions[Conclusion.NOT_EXAMINED] == 1
         assert node.engine.reader.faults == {}
 
 
@@ -273,11 +273,11 @@ async def test_a_node_that_accuses_wrongly_is_examined_once_and_then_only_counte
         node.log.store.append(0, foreign_record(position, bytes(16)))
         await look(node)
         assert differences(node)["liar"] == times
-    assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}
+    assert node.engine.examiner.conclusions == {Conclusion.MEMORY_RIGHT: 1}
     assert node.engine.agreement.logged == 2, "it is answered once"
     node.log.store.append(0, foreign_record(len(node.log.store.entries[0]), bytes(16), "other"))
     await look(node)
-    assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: 2}
+    assert node.engine.examiner.conclusions == {Conclusion.MEMORY_RIGHT: 2}
     assert node.engine.reader.faults == {}
 
 
@@ -288,7 +288,7 @@ async def test_of_nodes_that_accused_wrongly_only_those_are_remembered_that_are_
     for number in range(3):
         node.log.store.append(0, foreign_record(len(node.log.store.entries[0]), bytes(16), f"liar-{number}"))
         await look(node)
-    assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: 3}
+    assert node.engine.examiner.conclusions == {Conclusion.MEMORY_RIGHT: 3}
     assert [accuser for _, accuser in node.engine.examiner.disbelieved] == ["liar-2"]
 
 
@@ -342,7 +342,7 @@ async def test_without_what_it_takes_to_fold_anew_nothing_is_stopped(
     misfold(node)
     node.log.store.append(0, foreign_record(len(node.log.store.entries[0]), bytes(16)))
     await look(node)
-    assert node.engine.examiner.findings == {Finding.NOT_EXAMINED: 1}
+    assert node.engine.examiner.conclusions == {Conclusion.NOT_EXAMINED: 1}
     assert node.engine.reader.faults == {}
 
 
@@ -352,11 +352,11 @@ async def test_a_log_that_does_not_answer_is_asked_again_at_the_next_difference(
     async def away(partition: int, offset: int, limit: int) -> list[Entry]:
         raise LogUnavailable("away")
 
-    for patched, finding in ((away, Finding.NOT_EXAMINED), (node.log.read, Finding.MEMORY_RIGHT)):
+    for patched, conclusion in ((away, Conclusion.NOT_EXAMINED), (node.log.read, Conclusion.MEMORY_RIGHT)):
         monkeypatch.setattr(node.log, "read", patched)
         node.log.store.append(0, foreign_record(len(node.log.store.entries[0]), bytes(16)))
         await look(node)
-        assert node.engine.examiner.findings[finding] == 1
+        assert node.engine.examiner.conclusions[conclusion] == 1
 
 
 async def test_marks_are_hashed_to_what_the_state_says(node: Node) -> None:

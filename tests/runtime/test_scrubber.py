@@ -15,7 +15,7 @@ from topicfold.errors import StateDiverged
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.runtime import slices
-from topicfold.runtime.examiner import Finding
+from topicfold.runtime.examiner import Conclusion
 from topicfold.runtime.scrubber import Scrubber
 from topicfold.state import invariants
 from topicfold.state.topic_table import TopicTable
@@ -142,7 +142,7 @@ async def test_what_lies_in_memory_as_it_was_put_there_is_left_alone(node: Node)
     assert report is not None
     # The one that is gone is looked at, and is none to whoever is told.
     assert report._replace(at_ms=0) == (0, 1, 0, ())
-    assert node.engine.examiner.findings == {}
+    assert node.engine.examiner.conclusions == {}
 
 
 async def test_what_was_folded_wrongly_agrees_with_itself_and_is_for_the_other_nodes_to_find(node: Node) -> None:
@@ -167,7 +167,7 @@ async def test_the_fold_goes_on_while_everything_is_looked_at(
         await node.writing.delete_namespace("public/default", node.asked(), force=True)
     await scrubbing
     await node.engine.examiner.idle()
-    assert (node.engine.scrubber.found, node.engine.examiner.findings) == (0, {})
+    assert (node.engine.scrubber.found, node.engine.examiner.conclusions) == (0, {})
 
 
 async def test_a_doubt_that_folding_anew_does_not_share_stops_nothing_and_is_looked_into_again(
@@ -177,7 +177,7 @@ async def test_a_doubt_that_folding_anew_does_not_share_stops_nothing_and_is_loo
     for times in (1, 2):
         await node.engine.scrubber.scrub()
         await node.engine.examiner.idle()
-        assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: times}
+        assert node.engine.examiner.conclusions == {Conclusion.MEMORY_RIGHT: times}
     assert (node.engine.examiner.to_answer, node.engine.reader.faults) == (set(), {})
 
 

@@ -90,7 +90,7 @@ async def test_a_difference_is_a_problem_for_a_day(orders: RestNode, monkeypatch
     orders.node.log.store.append(PARTITION, foreign_record(end, bytes(16), "two", PARTITION))
     await look(orders.node)
     assert len(problems(await orders.get(DOCTOR))) == 1
-    monkeypatch.setattr("topicfold.server.doctor.PROBLEM_FOR_MS", -1)
+    monkeypatch.setattr("topicfold.server.symptoms.PROBLEM_FOR_MS", -1)
     assert problems(await orders.get(DOCTOR)) == []
 
 

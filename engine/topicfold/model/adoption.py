@@ -113,9 +113,6 @@ class LeftOut:
     kafka_name: str
 
 
-Finding = New | Present | Failed | LeftOut
-
-
 @dataclass(frozen=True, slots=True)
 class Adoption:
     """What an adoption would do (`new`), and what it only reports."""
@@ -186,7 +183,7 @@ def implied_topic(kafka_topic: str) -> TopicName | None:
         return None
 
 
-def _judge(topic: KafkaTopic, record: Recorded | None, taken: Mapping[str, str]) -> Finding:
+def _judge(topic: KafkaTopic, record: Recorded | None, taken: Mapping[str, str]) -> New | Present | Failed | LeftOut:
     if is_left_out(topic.name):
         return LeftOut(topic.name)
     if topic.problem or not topic.partitions:

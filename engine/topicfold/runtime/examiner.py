@@ -34,7 +34,7 @@ OnStop = Callable[[int, NotReady], None]
 """Takes a partition that was stopped, and what to say to those who are being served from it."""
 
 
-class Finding(StrEnum):
+class Conclusion(StrEnum):
     """What an examination came to."""
 
     MEMORY_WRONG = "memory_wrong"
@@ -72,8 +72,8 @@ class Examiner:
         base: Base,
         on_stop: OnStop,
     ) -> None:
-        self.findings: Counter[Finding] = Counter()
-        self.last: dict[int, tuple[Doubt, Finding]] = {}
+        self.conclusions: Counter[Conclusion] = Counter()
+        self.last: dict[int, tuple[Doubt, Conclusion]] = {}
         self.to_answer: set[int] = set()
         self._log = log
         self._reader = reader
@@ -118,19 +118,19 @@ class Examiner:
             _log.exception("examination_failed", **told)
             is_mine = None
         if is_mine is None:
-            finding = Finding.NOT_EXAMINED
+            conclusion = Conclusion.NOT_EXAMINED
             _log.warning("state_not_examined", **told)
         elif is_mine:
-            finding = Finding.MEMORY_RIGHT
+            conclusion = Conclusion.MEMORY_RIGHT
             _log.warning("state_is_right", **told)
             if doubt.accuser:
                 self._disbelieve(doubt)
                 self.to_answer.add(doubt.partition)
         else:
-            finding = Finding.MEMORY_WRONG
+            conclusion = Conclusion.MEMORY_WRONG
             self._stop(doubt)
-        self.findings[finding] += 1
-        self.last[doubt.partition] = doubt, finding
+        self.conclusions[conclusion] += 1
+        self.last[doubt.partition] = doubt, conclusion
 
     def _disbelieve(self, doubt: Doubt) -> None:
         """Take no notice of who raised `doubt` for a while; forget those of whom notice is taken again."""

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from topicfold import __version__
 from topicfold.build import build_id
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.examiner import Finding
+from topicfold.runtime.examiner import Conclusion
 from topicfold.runtime.topic_counts import count_topics
 from topicfold.runtime.upkeep import Upkeep, UpkeepReport
 from topicfold.runtime.watching.reset import RESET_CAUSES
@@ -149,8 +149,8 @@ def _agreement_figures(engine: Engine) -> Iterable[Metric]:
         "Partitions that were folded again because their state was in doubt.",
         labels=("finding",),
     )
-    for finding in Finding:
-        examined.add_metric((finding.value,), engine.examiner.findings[finding])
+    for conclusion in Conclusion:
+        examined.add_metric((conclusion.value,), engine.examiner.conclusions[conclusion])
     yield examined
     yield CounterMetricFamily("topicfold_scrub_found", "Errors found in memory.", value=engine.scrubber.found)
     if engine.scrubber.report is not None:
