@@ -18,7 +18,8 @@ from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
 from topicfold.log.port import Entry
 from topicfold.log.sqlite import SqliteLog
-from topicfold.log.sqlite_file import SqliteFile, translated
+from topicfold.log.sqlite_errors import translated
+from topicfold.log.sqlite_file import SqliteFile
 
 COPY = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('VACUUM INTO ?', sys.argv[2:])"
 

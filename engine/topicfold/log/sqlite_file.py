@@ -5,21 +5,20 @@ Invariant: offsets come from a stored counter, never from the rows, so a deleted
 
 from __future__ import annotations
 
-import errno
 import itertools
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from shlex import quote
 from typing import NamedTuple
 
 import apsw
 
-from topicfold.errors import BadSetting, LogUnavailable, TopicfoldError, WrongLog
-from topicfold.log.plain_file import NEWEST, file_identity, file_made, newest_beside
-from topicfold.log.port import Entry, LogFull
+from topicfold.errors import BadSetting, TopicfoldError, WrongLog
+from topicfold.log.plain_file import file_made
+from topicfold.log.port import Entry
+from topicfold.log.sqlite_errors import translated
+from topicfold.log.sqlite_place import OpenedPlace, require_own_newest
 
 APPLICATION_ID = int.from_bytes(b"TFLG", "big")
 FORMAT = 1
@@ -29,29 +28,6 @@ OLDEST_SQLITE = (3, 51, 3)
 Source: SQLite's release notes of 3.51.3, "WAL-reset bug".
 """
 
-_BESIDE = (NEWEST, "-shm")
-"""The suffixes of what SQLite keeps beside a file as long as anybody has it open: newest commits, and their index."""
-_LOST = (
-    "Let this node run until you have saved what it has open, which may be all that is left of the log: "
-    "docs/recovery.md says how. Then stop all nodes, put the right file there, without the -wal and -shm of another, "
-    "and start them."
-)
-_EMPTIED = (
-    "Let this node run until you have saved what it knows, if there is no copy of the log: docs/recovery.md says how. "
-    "Then stop all nodes, put the copy there, without the -wal and -shm of this file, and start them."
-)
-_OVERWRITTEN = (
-    "Let this node run until you have saved what it knows, if you need what the copy lacks: docs/recovery.md says how. "
-    "To go on with the copy, stop all nodes, remove the -wal and -shm beside it, and renew it: docs/health.md says how."
-)
-_RESTART = "Stop this node by SIGTERM and start it again: as it stops, all that it answered goes into the log's file."
-_SEEMS_DAMAGED = (
-    "Restart this node first: a disk that failed to read for a moment looks the same, and then nothing is lost. "
-    "If it is still damaged, restore it from a copy."
-)
-"""SQLite itself does not distinguish these: a read that fails with EIO is also reported as `SQLITE_CORRUPT`."""
-_VERSIONS_AT, _NO_NEWEST = 18, b"\x01\x01"
-"""Where a file's header states its write and read version, and their values in a file without write-ahead log."""
 _BUSY_SECONDS = 2.0
 _BUSY_STEP_SECONDS = 0.0005
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -90,11 +66,11 @@ class Bounds(NamedTuple):
 class SqliteFile:
     """One connection to a log's file.
 
-    A commit is on disk when `append` returns (`synchronous=FULL`). Any number of processes may have the file open.
-    `translated` turns SQLite's errors into ours. If the file, or one that SQLite keeps beside it, was deleted or
-    replaced after opening, every use is refused: SQLite itself would continue with the old one, which nobody can open
-    again. So is every use of a file that was emptied, or overwritten by a copy that SQLite made: SQLite would continue
-    with its newest commits, which are no log, or mix them with the copy.
+    A commit is on disk when `append` returns (`synchronous=FULL`). Any number of processes may have the file open. If
+    the file, or one that SQLite keeps beside it, was deleted or replaced after opening, every use is refused: SQLite
+    itself would continue with the old one, which nobody can open again. So is every use of a file that was emptied, or
+    overwritten by a copy that SQLite made: SQLite would continue with its newest commits, which are no log, or mix them
+    with the copy.
     """
 
     def __init__(self, path: Path, partitions: int) -> None:
@@ -107,7 +83,7 @@ class SqliteFile:
         """
         require_safe_sqlite(apsw.sqlite_lib_version())
         target = file_made(path)
-        _require_own_newest(target, path)
+        require_own_newest(target, path)
         try:
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
             self._connection = apsw.Connection(str(target), flags=flags)
@@ -123,12 +99,9 @@ class SqliteFile:
         except BaseException:
             self._connection.close()
             raise
-        self._path, self._target = path, target
-        self._is_lost = False
-        self.identity = file_identity(target.stat())
-        self._header = _opened(target)
-        beside = (target.with_name(target.name + suffix) for suffix in _BESIDE)
-        self._identities = {each: file_identity(each.stat()) for each in (target, *beside) if each.exists()}
+        self._path = path
+        self._place = OpenedPlace(path, target)
+        self.identity = self._place.identity
         self.partitions = len(self.bounds())
         self.checkpoint()
 
@@ -196,7 +169,7 @@ class SqliteFile:
             LogUnavailable: the file is locked, or its disk is full or failing.
             WrongLog: the file is damaged, emptied, overwritten, deleted or replaced.
         """
-        self._require_in_place()
+        self._place.require()
         entries, size = [], 0
         try:
             for row in self._connection.execute(_SELECT, (partition, offset, limit)):
@@ -215,7 +188,7 @@ class SqliteFile:
             LogUnavailable: the file is locked, or its disk is full or failing.
             WrongLog: the file is damaged, emptied, overwritten, deleted or replaced.
         """
-        self._require_in_place()
+        self._place.require()
         try:
             return self._select_bounds()
         except apsw.Error as error:
@@ -228,7 +201,7 @@ class SqliteFile:
             LogUnavailable: the file is locked, or its disk is full or failing.
             WrongLog: the file is damaged, emptied, overwritten, deleted or replaced.
         """
-        self._require_in_place()
+        self._place.require()
         try:
             version: int = self._connection.execute("PRAGMA data_version").get
             return version
@@ -252,16 +225,16 @@ class SqliteFile:
         there, and these pages would make it neither of the two. If it is still empty, they are all that there is.
         """
         with suppress(TopicfoldError):
-            self._require_in_place()
-        self._header.xClose()
-        if self._is_lost and _is_anything(self._target):
+            self._place.require()
+        self._place.close()
+        if self._place.is_taken():
             self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
         self._connection.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Run the block in a transaction: commit all of its changes or none."""
-        self._require_in_place()
+        self._place.require()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -272,35 +245,12 @@ class SqliteFile:
                     self._connection.execute("ROLLBACK")
         except apsw.Error as error:
             raise self._told(error) from error
-        self._require_in_place()
-
-    def _require_in_place(self) -> None:
-        """Check that the paths still name the files that were opened, and that no copy was written into the log's.
-
-        Cost: 15 µs.
-        """
-        if _is_copy(self._header):
-            self._is_lost = True
-            raise WrongLog(f"{self._path} was overwritten by a copy while in use", hint=_OVERWRITTEN)
-        for path, identity in self._identities.items():
-            try:
-                found = os.stat(path)
-            except (FileNotFoundError, NotADirectoryError):
-                found = None
-            except OSError as error:
-                raise LogUnavailable(f"{path}: {error.strerror}") from error
-            if found is None or file_identity(found) != identity:
-                self._is_lost |= path == self._target
-                hint = _LOST if path == self._target else _RESTART
-                raise WrongLog(f"{path} was deleted or replaced while in use", hint=hint)
-            if path == self._target and not found.st_size:
-                self._is_lost = True
-                raise WrongLog(f"{path} was emptied while in use", hint=_EMPTIED)
+        self._place.require()
 
     def _told(self, error: apsw.Error) -> TopicfoldError:
         """Return our own error for one of SQLite's about this file, noting that the file is damaged if it is."""
         told = translated(error, self._path, self._connection)
-        self._is_lost |= isinstance(told, WrongLog)
+        self._place.is_lost |= isinstance(told, WrongLog)
         return told
 
     def _select_bounds(self) -> list[Bounds]:
@@ -354,57 +304,6 @@ class SqliteFile:
         return True
 
 
-def _is_anything(path: Path) -> bool:
-    """Return whether there is a file at `path` that is not empty, as far as the system says."""
-    try:
-        return path.stat().st_size > 0
-    except OSError:
-        return True
-
-
-def _opened(target: Path) -> apsw.VFSFile:
-    """Open a file to read its header, by way of SQLite.
-
-    If this process closed the file itself, its other handles would lose their locks.
-    """
-    return apsw.VFSFile("", str(target), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
-
-
-def _is_copy(file: apsw.VFSFile) -> bool:
-    """Return whether `file` is a copy made by SQLite: that states in its header that it has no write-ahead log.
-
-    Source: SQLite's file format, "file format version numbers".
-    """
-    try:
-        return file.xRead(len(_NO_NEWEST), _VERSIONS_AT) == _NO_NEWEST
-    except apsw.IOError:
-        return False
-
-
-def _require_own_newest(target: Path, path: Path) -> None:
-    """Check that a write-ahead log beside a file may be its own.
-
-    SQLite would apply it to a copy too, and the result would be neither of the two logs.
-
-    Raises:
-        WrongLog: it belongs to the file that was there before.
-
-    Source: `pagerOpenWalIfPresent` in SQLite's pager.
-    """
-    newest = newest_beside(target)
-    if newest is None:
-        return
-    file = _opened(target)
-    is_copy = _is_copy(file)
-    file.xClose()
-    if is_copy:
-        beside = " and ".join(target.name + suffix for suffix in _BESIDE)
-        raise WrongLog(
-            f"{path} is a copy, and {newest.name} beside it is of the file that was there before",
-            hint=f"Remove {beside}, then: topicfold renew --log {quote(str(path))}",
-        )
-
-
 def require_safe_sqlite(version: str) -> None:
     """Check that the SQLite library of `version` can safely have several writers on one file.
 
@@ -417,24 +316,6 @@ def require_safe_sqlite(version: str) -> None:
             f"SQLite {version} can damage a log that two processes write; {wanted} is the first that cannot",
             hint=f"pip install 'apsw>={wanted}.0'",
         )
-
-
-def translated(error: apsw.Error, path: Path, connection: apsw.Connection | None = None) -> TopicfoldError:
-    """Return our own error for one of SQLite's; for an I/O error, `connection` has the system's error number."""
-    match error:
-        case apsw.NotADBError():
-            return WrongLog(f"{path} is not a SQLite database", hint="Name another file.")
-        case apsw.CorruptError():
-            return WrongLog(f"{path} is damaged: {error}", hint=_SEEMS_DAMAGED)
-        case apsw.FullError():
-            return LogFull(f"the disk of {path} is full", hint="Make room there, then try again.")
-        case apsw.BusyError() | apsw.LockedError():
-            return LogUnavailable(f"{path} is locked by another process")
-        case apsw.IOError() if connection is not None and (number := connection.system_errno):
-            hint = "Make room there, then try again." if number == errno.ENOSPC else None
-            return LogUnavailable(f"{path}: {error}: {os.strerror(number)}", hint=hint)
-        case _:
-            return LogUnavailable(f"{path}: {error}")
 
 
 def _waiter() -> Callable[[int], bool]:

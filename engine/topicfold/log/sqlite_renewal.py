@@ -15,7 +15,8 @@ from topicfold.errors import LogUnavailable, WrongLog
 from topicfold.log.identity import header_value, identity_in
 from topicfold.log.plain_file import file_made, newest_beside
 from topicfold.log.port import LogIdentity
-from topicfold.log.sqlite_file import APPLICATION_ID, FORMAT, require_safe_sqlite, translated
+from topicfold.log.sqlite_errors import translated
+from topicfold.log.sqlite_file import APPLICATION_ID, FORMAT, require_safe_sqlite
 
 _FIRST = "SELECT value FROM records WHERE partition = 0 ORDER BY offset"
 _REPLACE = "UPDATE records SET value = ? WHERE length(value) = ? AND value = ?"
