@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -20,124 +18,22 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from topicfold.errors import InvalidName, TopicfoldError
-from topicfold.json_text import read_json
-from topicfold.model.brokers import wrong_with_brokers
-from topicfold.model.labels import MAX_LABELS, MAX_VALUE_LENGTH, LabelRules, broken_key_rule
-from topicfold.model.names import EVENTS_TOPIC, check_cluster, check_tenant, parse_namespace
+from topicfold.errors import TopicfoldError
+from topicfold.model.labels import MAX_LABELS, MAX_VALUE_LENGTH, LabelRules
+from topicfold.model.names import EVENTS_TOPIC, check_cluster
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.policy.changes import contradicts
 from topicfold.model.policy.limits import MAX_MESSAGE_BYTES, MAX_QUORUM, Limits
 from topicfold.model.policy.resolve import broker_level
 from topicfold.model.policy.retention import RETENTION_BELOW
-from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.whole import check_changed, read_policies
 from topicfold.model.records import EMPTY
+from topicfold.setting_values import base_url, brokers, hosts, label_keys, owned, policies, separator, words
 
 MAX_WAIT_SECONDS = 30.0
 """The longest that a request may wait in a queue: whether it may do what it asks was looked at before, and once."""
 
 _ALL_ADDRESSES = ("", "0.0.0.0", "::")  # noqa: S104 -- to be told apart from a name, not to be listened on
-
-
-_POLICY_NAMES = {name.lower(): name for name in BY_NAME}
-
-
-def policy_name(name: str) -> str:
-    """Return a policy's name as it is spelt, for that of a variable has no case; what is none as it is."""
-    return _POLICY_NAMES.get(name.lower(), name)
-
-
-def _policies(given: Any) -> Any:
-    """Return policies under their own names and in their own shapes: the value of a variable is text."""
-    if not isinstance(given, Mapping):
-        return given
-    return {policy_name(str(name)): _from_json(value) for name, value in given.items()}
-
-
-def _from_json(value: Any) -> Any:
-    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
-        return value
-    try:
-        return read_json(value)
-    except ValueError:
-        raise ValueError(f"{value[:80]!r} is not JSON") from None
-
-
-def _label_keys(keys: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    for key in keys or ():
-        if broken := broken_key_rule(key):
-            raise ValueError(f"{key!r}: {broken}")
-    return keys
-
-
-def _separator(text: str) -> str:
-    if not re.fullmatch(r"[!-)+-.0-\[\]-~]{1,8}", text):
-        raise ValueError("must be 1 to 8 visible ASCII characters, none of them * / or a backslash, such as __")
-    return text
-
-
-def _words(value: Any) -> Any:
-    """Return the words of a text: of a JSON list, or else separated by commas; anything that is no text as it is.
-
-    Raises:
-        ValueError: the text begins like a list and is none.
-    """
-    if not isinstance(value, str):
-        return value
-    if not value.lstrip().startswith("["):
-        return [word.strip() for word in value.split(",") if word.strip()]
-    try:
-        return read_json(value)
-    except ValueError:
-        raise ValueError("neither words separated by commas nor a JSON list") from None
-
-
-def _brokers(text: str | None) -> str | None:
-    if text is not None and (wrong := wrong_with_brokers(text)):
-        raise ValueError(wrong)
-    return text
-
-
-def _hosts(hosts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return `hosts` if each is what a request may bear as Host, with a port or without.
-
-    Raises:
-        ValueError: one is not, so it would never be met.
-    """
-    for host in hosts:
-        if not re.fullmatch(r"(?ai)(?:[\w.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?|[0-9a-f:]*:[0-9a-f.:]+", host):
-            raise ValueError(f"{host[:80]!r} is not a host, such as topicfold.example or 10.0.0.7:8443")
-    return hosts
-
-
-def _base_url(text: str | None) -> str | None:
-    """Return the address of a node without a slash at its end.
-
-    Raises:
-        ValueError: it is not just scheme, host and port.
-    """
-    if text is None:
-        return None
-    if "@" in text:
-        raise ValueError("it cannot contain a user or password")
-    parts = urlsplit(text.rstrip("/"))
-    is_plain = not (parts.path or parts.query or parts.fragment) and parts.port != 0
-    if parts.scheme not in ("http", "https") or not parts.hostname or not is_plain or not text.isprintable():
-        raise ValueError(f"{text[:80]!r} is not the address of a node, such as http://node1:8080")
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def _owned(text: str) -> str:
-    """Return what a node may own: `tenant/namespace`, or `tenant/*` for all namespaces of a tenant.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    try:
-        return f"{check_tenant(text.removesuffix('/*'))}/*" if text.endswith("/*") else parse_namespace(text)
-    except InvalidName as error:
-        raise ValueError(error.reason) from None
 
 
 class _Variables(EnvSettingsSource):
@@ -163,14 +59,14 @@ class Settings(BaseSettings):
     )
 
     log_file: Path = Field(default=Path("topicfold.db"), description="File of the embedded log, on a local disk.")
-    kafka_bootstrap: Annotated[str | None, AfterValidator(_brokers)] = Field(
+    kafka_bootstrap: Annotated[str | None, AfterValidator(brokers)] = Field(
         default=None, description="Keep the log in this Kafka cluster instead of a file."
     )
     kafka_topic: str = Field(default=EVENTS_TOPIC, description="The Kafka topic that holds the log.")
     kafka_settings: dict[str, str] = Field(default_factory=dict, description="Additional librdkafka settings.")
     snapshot: Path | None = Field(default=None, description="Start from the snapshot in this directory.")
     partitions: int = Field(default=8, ge=1, le=1024, description="Number of partitions of a new log.")
-    cluster_bootstrap: Annotated[str | None, AfterValidator(_brokers)] = Field(
+    cluster_bootstrap: Annotated[str | None, AfterValidator(brokers)] = Field(
         default=None,
         description="The Kafka cluster that holds the topics; absent = the one that holds the log, if any.",
     )
@@ -183,11 +79,11 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Address to listen on; without authentication, loopback only.")
     port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 = any free port.")
     # Without NoDecode, the environment's text would have to be JSON.
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words), AfterValidator(_hosts)] = Field(
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words), AfterValidator(hosts)] = Field(
         default=(), description="Values of the header Host to accept besides loopback's."
     )
     allowed_custom_label_keys: Annotated[
-        tuple[str, ...] | None, NoDecode, BeforeValidator(_words), AfterValidator(_label_keys)
+        tuple[str, ...] | None, NoDecode, BeforeValidator(words), AfterValidator(label_keys)
     ] = Field(default=None, description="Allowed label keys; absent = any.")
     max_custom_label_value_length: int = Field(
         default=MAX_VALUE_LENGTH,
@@ -195,7 +91,7 @@ class Settings(BaseSettings):
         le=MAX_VALUE_LENGTH,
         description="Maximum number of characters in a label's value.",
     )
-    wildcard_separator: Annotated[str, AfterValidator(_separator)] = Field(
+    wildcard_separator: Annotated[str, AfterValidator(separator)] = Field(
         default=SEPARATOR,
         description="Separator of the segments of topic names, for wildcards; not *, / or a backslash.",
     )
@@ -213,7 +109,7 @@ class Settings(BaseSettings):
     topic_level_policies_enabled: bool = Field(
         default=True, description="Whether topics can have policies of their own."
     )
-    policy_defaults: Annotated[dict[str, Any], BeforeValidator(_policies)] = Field(
+    policy_defaults: Annotated[dict[str, Any], BeforeValidator(policies)] = Field(
         default_factory=dict,
         description="Policies by name, for topics for which neither the topic nor its namespace sets them.",
     )
@@ -226,14 +122,14 @@ class Settings(BaseSettings):
     max_quorum: int = Field(
         default=MAX_QUORUM, ge=1, description="The largest number of bookies that a persistence policy can set."
     )
-    entry_filters: Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_words)] = Field(
+    entry_filters: Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(words)] = Field(
         default=None, description="Entry filters that policies can name; absent = any."
     )
     allow_override_entry_filters: bool = Field(
         default=True, description="Whether topics and namespaces can override this node's entry filters."
     )
     cluster_name: str = Field(default="standalone", description="Name of the local cluster.")
-    clusters: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
+    clusters: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
         default=(), description="Clusters that replication policies can name, besides registered ones."
     )
     auth_jwt_key_file: Path | None = Field(
@@ -251,7 +147,7 @@ class Settings(BaseSettings):
     auth_static_tokens_file: Path | None = Field(
         default=None, description="A file with lines of TOKEN ROLE, compared literally; for development only."
     )
-    superusers: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
+    superusers: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
         default=(), description="Roles that are allowed everything."
     )
     insecure: bool = Field(
@@ -263,10 +159,10 @@ class Settings(BaseSettings):
         default=None,
         description="CA certificates that client certificates are verified with; a certificate's names are its roles.",
     )
-    advertised_url: Annotated[str | None, AfterValidator(_base_url)] = Field(
+    advertised_url: Annotated[str | None, AfterValidator(base_url)] = Field(
         default=None, description="URL under which clients reach this node, such as http://node1:8080."
     )
-    owners: dict[Annotated[str, AfterValidator(_owned)], Annotated[str, AfterValidator(_base_url)]] = Field(
+    owners: dict[Annotated[str, AfterValidator(owned)], Annotated[str, AfterValidator(base_url)]] = Field(
         default_factory=dict,
         description="The advertised_url of the node that serves `tenant/namespace` or `tenant/*`.",
     )

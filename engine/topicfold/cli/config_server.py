@@ -32,7 +32,8 @@ def server(session: Session) -> None:
       TOPICFOLD_PARTITIONS=16 topicfold config server -o json
     """
     with needed_packages("listing the settings of a server", {}):
-        from topicfold.settings import Settings, policy_name
+        from topicfold.setting_values import policy_name
+        from topicfold.settings import Settings
     check_keys(session.config.server, SERVER_SETTINGS, session.config.file)
     found = {
         name: {
