@@ -45,7 +45,8 @@ async def test_a_namespace_needs_its_tenant(rest: RestNode) -> None:
 async def test_a_namespace_with_topics_ends_by_force_only(orders: RestNode) -> None:
     path = "/admin/v2/namespaces/public/default"
     assert await orders.problem("DELETE", path) == (409, "not_empty")
-    assert await orders.problem("DELETE", f"{path}?force=perhaps") == (400, "invalid_request")
+    for force in ("force=perhaps", "force=", "force"):
+        assert await orders.problem("DELETE", f"{path}?{force}") == (400, "invalid_request"), force
     await orders.done("DELETE", f"{path}?force=true")
     assert await orders.problem("GET", LABELS) == (404, "namespace_not_found")
 
@@ -54,6 +55,7 @@ async def test_a_namespace_with_topics_ends_by_force_only(orders: RestNode) -> N
     ("query", "names"),
     [
         ("", ["persistent://public/default/orders"]),
+        ("?mode=", ["persistent://public/default/orders"]),
         ("?mode=PERSISTENT", ["persistent://public/default/orders"]),
         ("?mode=NON_PERSISTENT", ["non-persistent://public/default/news"]),
         ("?mode=ALL", ["non-persistent://public/default/news", "persistent://public/default/orders"]),

@@ -22,11 +22,12 @@ SAID: dict[str, Any] = json.loads(DOCUMENT.read_text())
 @pytest.mark.parametrize(
     ("parameter", "text", "meant"),
     [
-        (Flag("a", ""), None, False), (Flag("a", ""), "", True), (Flag("a", ""), "TRUE", True),
+        (Flag("a", ""), None, False), (Flag("a", ""), "TRUE", True),
         (Flag("a", "", default=True), None, True), (Flag("a", "", default=True), "False", False),
         (PAGE, None, None), (PAGE, "1", 1), (PAGE, "10", 10),
         (Integer32("a", ""), "-2147483648", -(1 << 31)), (Integer32("a", ""), "+7", 7),
-        (WAY, None, ""), (WAY, "down", "down"), (SIDE, None, "left"), (SIDE, "right", "right"),
+        (WAY, None, ""), (WAY, "down", "down"), (SIDE, None, "left"), (SIDE, "", "left"),
+        (SIDE, "right", "right"),
     ],
 )  # fmt: skip
 def test_a_parameter_means_what_its_schema_says(parameter: Any, text: str | None, meant: object) -> None:
@@ -36,10 +37,11 @@ def test_a_parameter_means_what_its_schema_says(parameter: Any, text: str | None
 @pytest.mark.parametrize(
     ("parameter", "text", "refused"),
     [
-        (Flag("a", ""), "1", InvalidRequest), (PAGE, "0", InvalidRequest), (PAGE, "11", InvalidRequest),
+        (Flag("a", ""), "1", InvalidRequest), (Flag("a", ""), "", InvalidRequest),
+        (Flag("a", "", default=True), "", InvalidRequest), (PAGE, "0", InvalidRequest), (PAGE, "11", InvalidRequest),
         (PAGE, "1e1", InvalidRequest), (PAGE, "²", InvalidRequest), (PAGE, "٣", InvalidRequest),
         (Integer32("a", ""), "2147483648", NotFound), (WAY, "", InvalidRequest),
-        (WAY, "Up", InvalidRequest), (SIDE, "top", NotFound), (SIDE, "", NotFound),
+        (WAY, "Up", InvalidRequest), (SIDE, "top", NotFound),
     ],
 )  # fmt: skip
 def test_what_its_schema_does_not_allow_is_refused(parameter: Any, text: str, refused: type[Exception]) -> None:

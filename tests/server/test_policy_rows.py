@@ -344,8 +344,9 @@ async def test_a_node_may_allow_smaller_messages_and_fewer_filters(store: Memory
         await rest.done("POST", f"{ORDERS}/entryFilters", {"entryFilterNames": "b"})
 
 
-async def test_digits_in_a_text_are_a_number_and_fractions_are_none(orders: RestNode) -> None:
-    await orders.done("POST", f"{ORDERS}/maxProducers", "7")
-    assert await orders.get(f"{ORDERS}/maxProducers") == 7
+async def test_a_whole_number_is_one_however_it_is_written_and_a_fraction_is_none(orders: RestNode) -> None:
+    for body, number in (("7", 7), (b"8.0", 8), (b"1e3", 1000)):
+        await orders.done("POST", f"{ORDERS}/maxProducers", body)
+        assert await orders.get(f"{ORDERS}/maxProducers") == number
     for body in (1.9, b"99999999999999999999", True):
         assert await orders.problem("POST", f"{ORDERS}/maxProducers", body) == (400, "invalid_policy")

@@ -78,6 +78,12 @@ async def test_partitions_that_are_no_number_are_400(rest: RestNode, body: objec
     assert await rest.problem("PUT", f"{LOGS}/partitions", body) == (400, "invalid_request")
 
 
+@pytest.mark.parametrize("body", [3, "3", 3.0])
+async def test_a_whole_number_of_partitions_is_one_however_it_is_written(rest: RestNode, body: object) -> None:
+    await rest.done("PUT", f"{LOGS}/partitions", body)
+    assert (await rest.get(f"{LOGS}/partitions"))["partitions"] == 3
+
+
 async def test_partitions_only_grow(rest: RestNode) -> None:
     await rest.done("PUT", f"{LOGS}/partitions", 2)
     await rest.done("POST", f"{LOGS}/partitions", 4)

@@ -42,7 +42,10 @@ Declared = dict[str, str | Parameter]
 
 @dataclass(frozen=True, slots=True)
 class Flag(Parameter):
-    """`true` or `false`; bare it means true, and absent what is the `default`."""
+    """`true` or `false`, and absent what is the `default`.
+
+    Empty it is neither: a script that names a variable which is not set must not force anything by that.
+    """
 
     default: bool = False
 
@@ -60,7 +63,7 @@ class Flag(Parameter):
         text = one(query, self.name)
         if text is None:
             return self.default
-        if text.lower() in ("true", ""):
+        if text.lower() == "true":
             return True
         if text.lower() == "false":
             return False
@@ -122,7 +125,7 @@ class Integer32(Parameter):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Parameter):
-    """One of `values`; the `default` where it is absent. Whatever else is given is `refused`.
+    """One of `values`; absent or empty it means the `default`, if it has one. What else is given is `refused`.
 
     `title` is what the values are called, if several operations take them.
     """
@@ -144,13 +147,13 @@ class Choice(Parameter):
         return {"type": "string", "enum": [*self.values]} | ({"title": self.title} if self.title else {})
 
     def of(self, query: Query) -> str:
-        """Return what `query` says, "" where it says nothing.
+        """Return what `query` says, the `default` where it says nothing.
 
         Raises:
             InvalidRequest, NotFound: it is anything else, whichever is how that is `refused`. InvalidRequest: twice.
         """
         text = one(query, self.name)
-        if text is None:
+        if text is None or (self.default and not text):
             return self.default
         if text not in self.values:
             raise self.refused(f"{self.name} must be {' or '.join(self.values)}, not {text[:80]!r}", hint=self.hint)

@@ -17,6 +17,7 @@ from topicfold.model.policy.changes import contradicts
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import broker_level
 from topicfold.model.policy.retention import RETENTION_BELOW
+from topicfold.model.policy.values import whole_number
 from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TenantRecord, frozen
 from topicfold.wire.namespace_document import policies_in_document
 from topicfold.wire.resources import Resource, TenantInfo
@@ -73,17 +74,14 @@ def properties_in(body: Any) -> Mapping[str, str]:
 def partitions_in(body: Any) -> tuple[int, Mapping[str, str]]:
     """Return the number of partitions and the properties that a body asks for: a number, or Pulsar's metadata.
 
-    Digits in a text are taken for a number, as Pulsar does.
-
     Raises:
         InvalidRequest: it is neither.
         HTTPException: 406, the number is not positive, or too large.
     """
-    count, properties = (body.get("partitions"), body.get("properties")) if isinstance(body, dict) else (body, None)
-    if isinstance(count, str) and count.isascii() and count.removeprefix("-").isdecimal() and len(count) < 16:
-        count = int(count)
-    if not isinstance(count, int) or isinstance(count, bool):
-        raise InvalidRequest(f"the body must be a number of partitions, not {_kind(count)}")
+    given, properties = (body.get("partitions"), body.get("properties")) if isinstance(body, dict) else (body, None)
+    count = whole_number(given)
+    if count is None:
+        raise InvalidRequest(f"the body must be a number of partitions, not {_kind(given)}")
     if count <= 0:
         raise HTTPException(406, "Number of partitions should be more than 0")
     if count > MAX_PARTITIONS:

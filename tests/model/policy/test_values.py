@@ -38,6 +38,8 @@ def wrong(kind: Kind, given: Any, **options: bool) -> list[str]:
     [
         (INT, 5, 5),
         (INT, "-5", -5),
+        (INT, 2.0, 2),
+        (INT, -1e3, -1000),
         (LONG, 1 << 40, 1 << 40),
         (Decimal(), 1, 1.0),
         (Decimal(), "1.5", 1.5),
@@ -64,6 +66,8 @@ def test_what_means_a_value_becomes_it(kind: Kind, given: Any, value: Any) -> No
         (INT, "9" * 30),
         (INT, 1 << 31),
         (LONG, 1 << 63),
+        (LONG, float(1 << 54)),
+        (LONG, 1e300),
         (Decimal(), "nan"),
         (Decimal(), "1_0"),
         (Decimal(), " 1"),

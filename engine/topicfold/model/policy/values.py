@@ -1,8 +1,8 @@
 """The kinds of values that policies have, and how they are read from JSON.
 
 A value that was read is canonical: numbers are ints in range, objects have only members of their shape, and everything
-is frozen. Nothing is converted with a loss: 1.9 is not a whole number, and an unknown constant is refused. A text of
-digits is accepted as a number, as in Pulsar.
+is frozen. Nothing is converted with a loss: 1.9 is not a whole number, and an unknown constant is refused. As in
+Pulsar, 2.0 and a text of digits are whole numbers.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ MIB = 1024 * 1024
 MAX_TEXT_LENGTH = 1024
 MAX_ITEMS = 256
 
+_MAX_DIGITS = 24
+_MOST_EXACT = 1 << 53
+"""Above it a float no longer tells one whole number from the next."""
 _DECIMAL_TEXT = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 Value = Any
@@ -136,15 +139,14 @@ class _Reading:
                 assert_never(kind)
 
     def _number(self, kind: Number, given: Any, path: str) -> Value:
-        if isinstance(given, str) and given.isascii() and given.removeprefix("-").isdecimal() and len(given) < 25:
-            given = int(given)
-        if not isinstance(given, int) or isinstance(given, bool):
+        number = whole_number(given)
+        if number is None:
             found = f"{given}" if isinstance(given, float) else kind_of(given)
             return self.wrong(path, f"must be a whole number, not {found}")
         limit = 1 << (kind.bits - 1)
-        if not -limit <= given < limit:
-            return self.wrong(path, f"{given} does not fit into {kind.bits} bits")
-        return given
+        if not -limit <= number < limit:
+            return self.wrong(path, f"{number} does not fit into {kind.bits} bits")
+        return number
 
     def _decimal(self, given: Any, path: str) -> Value:
         if isinstance(given, str):
@@ -227,6 +229,25 @@ class _Reading:
                 for name in sorted(given, key=str)
             }
         )
+
+
+def whole_number(given: Any) -> int | None:
+    """Return the whole number that a JSON value means, None if it means none.
+
+    >>> whole_number("12"), whole_number(2.0), whole_number(1.9), whole_number(True)
+    (12, 2, None, None)
+    """
+    match given:
+        case bool():
+            return None
+        case str() if given.isascii() and given.removeprefix("-").isdecimal() and len(given) <= _MAX_DIGITS:
+            return int(given)
+        case float() if given.is_integer() and abs(given) <= _MOST_EXACT:
+            return int(given)
+        case int():
+            return given
+        case _:
+            return None
 
 
 def read_value(kind: Kind, given: Any, what: str, *, refuses_unknown: bool = False) -> Value:
