@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, Producer, TopicCollection, Uuid
+from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
 
 from topicfold.errors import BadSetting
-from topicfold.kafka_client import open_kafka_client
+from topicfold.kafka_client import open_kafka_client, release_id
 
 
 @pytest.mark.parametrize("kind", [AdminClient, Consumer, Producer])
@@ -29,3 +32,42 @@ def test_a_setting_that_cannot_be_is_told_in_the_words_of_kafkas_client(
     with pytest.raises(BadSetting) as refused:
         open_kafka_client(kind, {"bootstrap.servers": "127.0.0.1:1", "group.id": "any", setting: value})
     assert refused.value.reason.startswith(f"Kafka's client does not accept these settings: {why}")
+
+
+def described(surplus: int) -> TopicDescription:
+    """Return a description whose id has so many references that nobody has."""
+    id_ = Uuid(1, 2)
+    for _ in range(surplus):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(id_))
+    return TopicDescription("orders", id_, False, [])
+
+
+def ids() -> int:
+    gc.collect()
+    return sum(isinstance(each, Uuid) for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("surplus", [0, 1])
+def test_an_id_ends_with_the_description_that_it_came_with_and_not_before(surplus: int) -> None:
+    before = ids()
+    for _ in range(3):
+        topic = described(surplus)
+        for _ in range(3):
+            assert release_id(topic) is topic
+            assert str(topic.topic_id) == str(Uuid(1, 2))
+        del topic
+        assert ids() == before
+
+
+@pytest.mark.kafka
+def test_whoever_asks_for_a_topic_again_and_again_keeps_none_of_its_ids(
+    kafka_bootstrap: str, fresh_topic: Callable[[], str]
+) -> None:
+    admin, name = AdminClient({"bootstrap.servers": kafka_bootstrap, "log_level": 0}), fresh_topic()
+    admin.create_topics([NewTopic(name, 1)])[name].result(20)
+    found = set()
+    before = ids()
+    for _ in range(5):
+        found.add(str(release_id(admin.describe_topics(TopicCollection([name]))[name].result(20)).topic_id))
+    assert ids() == before
+    assert len(found) == 1

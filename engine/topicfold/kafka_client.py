@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib.metadata import version
 from typing import Any, TypeVar
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Uuid
+from confluent_kafka.admin._topic import TopicDescription
 
 from topicfold.errors import BadSetting
 
@@ -39,3 +43,26 @@ def error_in(exception: KafkaException) -> KafkaError:
     """Return the error that `exception` carries."""
     error: KafkaError = exception.args[0]
     return error
+
+
+_VERSION = version("confluent-kafka")
+_SOUND = TopicDescription("", Uuid(0, 0), False, [])
+"""A description whose id nobody else refers to, to compare others with: Python's versions count differently."""
+
+
+def release_id(described: TopicDescription) -> TopicDescription:
+    """Return what Kafka's client has just said of a topic, with an id that ends with it.
+
+    confluent-kafka 2.16 counts a reference to each id that nobody has, so it stays for ever: 120 bytes. A consumer by
+    label, which asks for each of its topics every five seconds, lost 2 MB a day for each of them. In other versions,
+    and where the count shows no such reference, nothing is done.
+    """
+    if not _VERSION.startswith("2.16."):
+        return described
+    if sys.getrefcount(described.topic_id) == sys.getrefcount(_SOUND.topic_id) + 1:
+        # Not every Python has it.
+        with suppress(ImportError):
+            import ctypes
+
+            ctypes.pythonapi.Py_DecRef(ctypes.py_object(described.topic_id))
+    return described

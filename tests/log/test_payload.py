@@ -113,3 +113,14 @@ def test_no_policies_and_none_left_are_told_apart() -> None:
 
 def test_what_is_no_kind_of_record_is_none() -> None:
     assert decode_record(AggregateKind.NONE, 1, b"") is None
+
+
+def test_where_memory_is_short_a_record_is_not_taken_for_one_that_nobody_can_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def has_no_room(*datum: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("fastavro.schemaless_reader", has_no_room)
+    with pytest.raises(MemoryError):
+        decode_topic(1, encode_record(TopicRecord(properties={"p": "short of memory"})))

@@ -26,9 +26,15 @@ def entries(*values: bytes, start: int = 0, partition: int = 0) -> list[Entry]:
     return [Entry(partition, start + number, value) for number, value in enumerate(values)]
 
 
-def reader_of(*states: PartitionState, tracker: Tracker | None = None, listeners: list[object] | None = None) -> Reader:
-    """Return a reader of these partitions."""
-    reader = Reader({state.partition: state for state in states}, tracker or Tracker())
+def reader_of(
+    *states: PartitionState,
+    tracker: Tracker | None = None,
+    listeners: list[object] | None = None,
+    withheld: list[int] | None = None,
+) -> Reader:
+    """Return a reader of these partitions, that notes which of them are `withheld`."""
+    withhold = ([] if withheld is None else withheld).append
+    reader = Reader({state.partition: state for state in states}, tracker or Tracker(), withhold)
     for listener in listeners or ():
         reader.listen(listener)
     return reader
@@ -105,15 +111,38 @@ def test_a_level_that_is_not_known_stops_the_partition_at_that_record() -> None:
     assert reader.states[0].namespaces[NAMESPACE].is_live
 
 
-def test_a_defect_of_the_fold_stops_the_partition_and_skips_nothing() -> None:
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ZeroDivisionError("by zero"), "folding failed at offset 1: ZeroDivisionError('by zero')"),
+        (MemoryError(), "folding failed at offset 1: not enough memory"),
+    ],
+)
+def test_a_fold_that_fails_skips_nothing_stops_the_partition_and_has_it_withheld(error: Exception, told: str) -> None:
     def broken(schema: int, payload: bytes) -> None:
-        raise ZeroDivisionError
+        raise error
 
-    state = PartitionState(0, 1, decode=broken)
-    reader = reader_of(state)
+    state, withheld = PartitionState(0, 1, decode=broken), []
+    reader = reader_of(state, withheld=withheld)
     reader.deliver(entries(MADE, BORN, b"later"))
     assert type(reader.faults[0]) is OperatorNeeded
+    assert reader.faults[0].reason == told
     assert (state.position, reader.counts) == (1, {Outcome.ACCEPTED: 1})
+    assert withheld == [0]
+
+
+def test_where_somebody_could_not_be_told_of_a_batch_its_partitions_are_withheld() -> None:
+    def forgets(partition: int, change: Change) -> None:
+        raise MemoryError
+
+    told, withheld = [], []
+    states = [empty_state(number, 64) for number in range(3)]
+    reader = reader_of(*states, listeners=[forgets, lambda *change: told.append(change)], withheld=withheld)
+    reader.deliver([Entry(0, 0, b""), Entry(2, 0, b"")])
+    reader.deliver([Entry(0, 1, b""), Entry(1, 0, b"")])
+    assert sorted(withheld) == sorted(reader.faults) == [0, 1, 2]
+    assert reader.faults[2].reason == "telling of changes failed: not enough memory"
+    assert ([state.position for state in states], told) == ([1, 1, 1], [])
 
 
 def test_the_first_fault_is_the_one_that_is_told() -> None:

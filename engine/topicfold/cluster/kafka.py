@@ -18,7 +18,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 from topicfold.cluster.kafka_errors import translated
 from topicfold.cluster.port import Configuration, TopicSetting
 from topicfold.errors import ClusterUnavailable, TopicfoldError, TopicNotFound
-from topicfold.kafka_client import error_in, open_kafka_client
+from topicfold.kafka_client import error_in, open_kafka_client, release_id
 from topicfold.kafka_connections import KafkaConnections
 from topicfold.model.adoption import KafkaTopic
 from topicfold.own_thread import call_in_own_thread
@@ -208,7 +208,7 @@ class KafkaCluster:
     async def _described(self, name: str) -> Any:
         futures = self._open().describe_topics(TopicCollection([name]), request_timeout=self._answer_seconds)
         try:
-            return await self._done(name, futures[name], "Describe")
+            return release_id(await self._done(name, futures[name], "Describe"))
         except TopicNotFound:
             return None
 

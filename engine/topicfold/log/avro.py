@@ -48,10 +48,16 @@ def write(schema: Any, fields: Mapping[str, Any]) -> bytes:
 
 
 def read(schema: Any, datum: bytes) -> dict[str, Any] | None:
-    """Return the fields if `datum` is exactly one datum of `schema`, else None, whatever the bytes are."""
+    """Return the fields if `datum` is exactly one datum of `schema`, else None, whatever the bytes are.
+
+    Raises:
+        MemoryError: there is none left, which says nothing about the bytes.
+    """
     stream = io.BytesIO(datum)
     try:
         fields = fastavro.schemaless_reader(stream, schema, None)
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001 -- damaged bytes make fastavro raise anything; the datum counts as unreadable
         return None
     return fields if isinstance(fields, dict) and stream.tell() == len(datum) else None

@@ -19,7 +19,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from topicfold.counting import counted
 from topicfold.errors import LogGap, LogUnavailable, WrongLog
-from topicfold.kafka_client import error_in, open_kafka_client
+from topicfold.kafka_client import error_in, open_kafka_client, release_id
 from topicfold.kafka_connections import KafkaConnections
 from topicfold.log.kafka_errors import KafkaRight, restoring, unanswered
 from topicfold.log.kafka_settings import (
@@ -189,8 +189,7 @@ class LogTopics:
             futures = self._admin.describe_topics(
                 TopicCollection([name]), include_authorized_operations=True, request_timeout=seconds
             )
-            described: TopicDescription = futures[name].result()
-            return described
+            return release_id(futures[name].result())
         except KafkaException as error:
             if error_in(error).code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 return None

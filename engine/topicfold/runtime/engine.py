@@ -103,7 +103,7 @@ class Engine:
         self.snapshots = snapshots
         self.tables = Tables(states, identity.partitions)
         self.tracker = Tracker()
-        self.reader = Reader(self.states, self.tracker)
+        self.reader = Reader(self.states, self.tracker, self._withhold)
         self.left_behind = LeftBehind(log, self.states, self.reader, can_start_anew=options.snapshot is not None)
         self.freshness = Freshness(log, self.states, self.reader.faults)
         self.readiness = Readiness(self.states, self.reader.faults)
@@ -123,9 +123,7 @@ class Engine:
             separator=options.wildcard_separator,
             max_events=options.past_max_events,
         )
-        self.examiner = Examiner(
-            log, self.reader, self.readiness, self.new_state, self.snapshots.verified, self.watches.fail
-        )
+        self.examiner = Examiner(log, self.reader, self.new_state, self.snapshots.verified, self._withhold)
         self.agreement = Agreement(
             log,
             self.states,
@@ -302,6 +300,12 @@ class Engine:
         except (Wait, OutcomeUnknown) as error:
             _log.warning("not_made_yet", name=name, reason=error.reason)
             await asyncio.sleep(TICK_SECONDS)
+
+    def _withhold(self, partition: int) -> None:
+        """Answer nothing more from a partition that has stopped, and end the streams of all who watch it."""
+        self.readiness.close(partition)
+        error = NotReady(self.readiness.reason(partition), hint="Ask another node.", partition=partition)
+        self.watches.fail(partition, error)
 
     def _on_end(self, task: asyncio.Task[None]) -> None:
         """Stop everything if what must go on ended by a defect."""

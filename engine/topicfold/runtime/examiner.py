@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 import structlog
 
-from topicfold.errors import NotReady, StateDiverged, TopicfoldError
+from topicfold.errors import StateDiverged, TopicfoldError
 from topicfold.log.port import Log
-from topicfold.runtime.reader import Reader
-from topicfold.runtime.readiness import Readiness
+from topicfold.runtime.reader import Reader, Withhold
 from topicfold.runtime.refold import Base, refold
 from topicfold.runtime.task_end import end_tasks
 from topicfold.state.fold import NewState, PartitionState
@@ -28,10 +27,6 @@ _log = structlog.get_logger(__name__)
 
 REEXAMINE_AFTER_SECONDS = 600.0
 """For so long a node that accused wrongly is not believed again: examining costs as much as folding."""
-
-
-OnStop = Callable[[int, NotReady], None]
-"""Takes a partition that was stopped, and what to say to those who are being served from it."""
 
 
 class Conclusion(StrEnum):
@@ -67,20 +62,18 @@ class Examiner:
         self,
         log: Log,
         reader: Reader,
-        readiness: Readiness,
         new_state: NewState,
         base: Base,
-        on_stop: OnStop,
+        withhold: Withhold,
     ) -> None:
         self.conclusions: Counter[Conclusion] = Counter()
         self.last: dict[int, tuple[Doubt, Conclusion]] = {}
         self.to_answer: set[int] = set()
         self._log = log
         self._reader = reader
-        self._readiness = readiness
         self._new_state = new_state
         self._base = base
-        self._on_stop = on_stop
+        self._withhold = withhold
         self._running: dict[int, asyncio.Task[None]] = {}
         self.disbelieved: dict[tuple[int, str], float] = {}
 
@@ -139,7 +132,6 @@ class Examiner:
         self.disbelieved[doubt.partition, doubt.accuser] = now + REEXAMINE_AFTER_SECONDS
 
     def _stop(self, doubt: Doubt) -> None:
-        self._readiness.close(doubt.partition)
         self._reader.stop(
             StateDiverged(
                 f"its state in memory does not agree with the log up to offset {doubt.position}: {doubt.text}",
@@ -148,5 +140,4 @@ class Examiner:
             ),
             doubt.partition,
         )
-        error = NotReady(self._readiness.reason(doubt.partition), hint="Ask another node.", partition=doubt.partition)
-        self._on_stop(doubt.partition, error)
+        self._withhold(doubt.partition)

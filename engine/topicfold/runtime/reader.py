@@ -1,14 +1,16 @@
 """The reader: folds what the log delivers, and tells others in a fixed order.
 
 For each batch: first all records are folded into the state, then the tracker, then the listeners are told of each
-change. A record has one exit: folded, or a fault that stops its partition; nothing is skipped. Runs on the loop,
-between awaits, so everybody else on the loop sees one cut of the log.
+change. A record has one exit: folded, or a fault that stops its partition; nothing is skipped. Where folding or telling
+fails, as it does for want of memory, the state may be changed in part, or somebody not have been told of it: nobody is
+to believe that partition any more. Runs on the loop, between awaits, so everybody else on the loop sees one cut of the
+log.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import structlog
@@ -17,6 +19,7 @@ from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
 from topicfold.log.codec import decode_event
 from topicfold.log.port import Entry
 from topicfold.runtime.tracker import Tracker
+from topicfold.shortage import shortage_in
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
 
@@ -24,6 +27,9 @@ _log = structlog.get_logger(__name__)
 
 Listener = Callable[[int, Change], None]
 """Takes (partition, change), in log order, after the whole batch is folded. Must not raise or block."""
+
+Withhold = Callable[[int], None]
+"""Takes a partition that has stopped, and whose state in memory may be wrong: from now on nobody is to be shown it."""
 
 
 class Garbage(NamedTuple):
@@ -36,12 +42,13 @@ class Garbage(NamedTuple):
 class Reader:
     """Folds every partition. `states` is for everybody to read and for nobody else to change."""
 
-    def __init__(self, states: Mapping[int, PartitionState], tracker: Tracker) -> None:
+    def __init__(self, states: Mapping[int, PartitionState], tracker: Tracker, withhold: Withhold) -> None:
         self.states = states
         self.faults: dict[int, TopicfoldError] = {}
         self.counts: Counter[Outcome] = Counter()
         self.garbage: dict[int, Garbage] = {}
         self._tracker = tracker
+        self._withhold = withhold
         self._listeners: tuple[Listener, ...] = ()
 
     def listen(self, listener: Listener) -> None:
@@ -76,21 +83,19 @@ class Reader:
                 continue
             try:
                 change = state.apply(offset, decode_event(value))
+                if change.outcome is Outcome.GARBAGE:
+                    before = self.garbage[partition].records if partition in self.garbage else 0
+                    self.garbage[partition] = Garbage(before + 1, offset)
+                changes.append((partition, change))
+                touched.add(partition)
             except TopicfoldError as error:
                 self.stop(error, partition)
-                continue
             except Exception as error:  # noqa: BLE001 -- a record has one exit; a defect must not skip it
-                _log.exception("fold_failed", partition=partition, offset=offset)
-                self.stop(
-                    OperatorNeeded(f"folding failed at partition {partition} offset {offset}: {error}"), partition
-                )
-                continue
-            if change.outcome is Outcome.GARBAGE:
-                before = self.garbage[partition].records if partition in self.garbage else 0
-                self.garbage[partition] = Garbage(before + 1, offset)
-            changes.append((partition, change))
-            touched.add(partition)
-        self._publish(changes, touched)
+                self._fail([partition], f"folding failed at offset {offset}", error)
+        try:
+            self._publish(changes, touched)
+        except Exception as error:  # noqa: BLE001 -- nobody would tell of these changes later
+            self._fail(touched, "telling of changes failed", error)
 
     def stop(self, fault: TopicfoldError, partition: int | None) -> None:
         """Stop one partition, or all of them for None. What is folded stays readable."""
@@ -98,6 +103,18 @@ class Reader:
             if each not in self.faults:
                 self.faults[each] = fault
                 _log.error("partition_stopped", partition=each, reason=fault.reason)
+
+    def _fail(self, partitions: Iterable[int], what: str, error: Exception) -> None:
+        """Stop partitions of which it is not known what is folded, or who was told."""
+        shortage = shortage_in(error)
+        remedy = "Let this node have more, and restart it" if shortage else "Restart this node"
+        fault = OperatorNeeded(
+            f"{what}: {shortage or repr(error)}", hint=f"{remedy}: it then folds the partition again."
+        )
+        for partition in partitions:
+            self.stop(fault, partition)
+            self._withhold(partition)
+        _log.error("reader_failed", exc_info=error)
 
     def _publish(self, changes: Sequence[tuple[int, Change]], touched: set[int]) -> None:
         for partition, change in changes:

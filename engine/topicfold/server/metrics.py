@@ -17,6 +17,7 @@ from topicfold.runtime.examiner import Conclusion
 from topicfold.runtime.topic_counts import count_topics
 from topicfold.runtime.upkeep import Upkeep, UpkeepReport
 from topicfold.runtime.watching.reset import RESET_CAUSES
+from topicfold.server.process_figures import ProcessFigures
 from topicfold.state.change import Outcome
 
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -25,7 +26,7 @@ _WRITE_SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 
 
 
 class Metrics:
-    """Counts of requests, and the engine's own figures, read when somebody asks."""
+    """Counts of requests, and the figures of the engine and the process, read when somebody asks."""
 
     def __init__(self, engine: Engine, upkeep: Upkeep | None = None) -> None:
         self._registry = CollectorRegistry()
@@ -42,6 +43,7 @@ class Metrics:
         self._engine = engine
         self._figures = _EngineFigures(engine)
         self._registry.register(self._figures)
+        self._registry.register(ProcessFigures())
         self._upkeep = upkeep
         self._cluster_figures = _ClusterFigures()
         if upkeep:

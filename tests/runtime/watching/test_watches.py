@@ -14,7 +14,7 @@ from pyroaring import BitMap
 from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running, turns
 from tests.runtime.watching.watchers import Watching, many, quiet, tell
-from topicfold.errors import Forbidden, TopicfoldError
+from topicfold.errors import Forbidden, NotReady, TopicfoldError
 from topicfold.model.names import parse_topic
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen
@@ -188,6 +188,22 @@ async def test_one_that_breaks_ends_alone_with_an_error(orders: Node, monkeypatc
     await orders.label(k="w")
     await quiet(orders)
     assert [labels for _, labels in sound.told()] == [{}, {"k": "v"}, {"k": "w"}]
+
+
+async def test_where_a_change_could_not_be_noted_streams_end_rather_than_go_on_without_it(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching = Watching(orders)
+    await watching.up_to_date()
+
+    def has_no_room(*told: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(orders.engine.watches.window, "add", has_no_room)
+    await orders.label(k="v")
+    with pytest.raises(NotReady, match="partition 0 has stopped: telling of changes failed: not enough memory"):
+        await asyncio.wait_for(watching.task, 1)
+    assert not orders.engine.readiness.can_be_read(0)
 
 
 async def test_a_group_that_breaks_ends_alone_with_an_error(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 
 from topicfold.errors import BadSetting
-from topicfold.kafka_client import error_in, open_kafka_client
+from topicfold.kafka_client import error_in, open_kafka_client, release_id
 
 _log = logging.getLogger(__name__)
 
@@ -197,7 +197,7 @@ class KafkaLook:
             page = TopicCollection(wanted[start : start + _NAMES_A_QUESTION])
             for name, future in self._admin.describe_topics(page, request_timeout=_ANSWER_SECONDS).items():
                 try:
-                    found[name] = str(future.result().topic_id)
+                    found[name] = str(release_id(future.result()).topic_id)
                 except KafkaException as error:
                     if error_in(error).code() in _ABSENT:
                         found[name] = None
