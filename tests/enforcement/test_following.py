@@ -78,6 +78,13 @@ async def test_changes_in_the_log_arrive_while_it_follows(site: Site) -> None:
         await site.reaches("bills", {})
 
 
+async def test_records_that_are_none_of_topicfolds_keep_no_change_from_kafka(site: Site) -> None:
+    async with enforced(site):
+        site.node.log.store.append(site.node.engine.partition("public/default"), b"garbage")
+        await site.set("orders", "maxMessageSize", 6)
+        await site.reaches("orders", {"max.message.bytes": "6"})
+
+
 async def test_an_outage_while_it_follows_is_waited_for_and_nothing_is_lost(site: Site) -> None:
     await site.make("orders")
     async with following(site.enforcer()):
@@ -275,6 +282,11 @@ async def test_who_has_looked_waits_for_news_or_a_while(site: Site) -> None:
     enforcer._look_again_at = now()
     await enforcer._next()
     assert enforcer._look_again_at > now()
+    waiting = asyncio.create_task(enforcer._next())
+    await turns(5)
+    await asyncio.sleep(2 * enforcing.COALESCE_SECONDS)
+    await turns(5)
+    assert not waiting.done()
     enforcer._touched._are_there.set()
-    await enforcer._next()
+    await waiting
     assert not enforcer._touched._are_there.is_set()
