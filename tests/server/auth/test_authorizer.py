@@ -39,6 +39,7 @@ async def acme(closed: RestNode) -> RestNode:
 async def test_listings_hold_just_the_topics_that_the_role_may_list(acme: RestNode) -> None:
     await grant(acme, "persistent/acme/pay/orders", "app", "consume")
     await grant(acme, "persistent/acme/pay/bills", "app", "list-topics")
+    await grant(acme, "persistent/acme/pay/taxes", "app", "read-policies", "update-policies", "watch")
     orders, bill = "persistent://acme/pay/orders", "persistent://acme/pay/bills"
     listed = sorted([orders, f"{bill}-partition-0", f"{bill}-partition-1"])
     assert await seen(acme, f"{ADMIN}/persistent/acme/pay", "app") == listed
