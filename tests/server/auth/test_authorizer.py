@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from starlette.requests import Request
 
 from tests.memory_log import MemoryStore
 from tests.runtime.nodes import WilfulLog, turns
@@ -17,13 +18,15 @@ from tests.server.auth.acme import ADMIN, FIND, done, grant, make_acme, seen
 from tests.server.auth.conftest import bearer
 from tests.server.rest import RestNode, rest_node
 from topicfold.errors import StateDiverged
+from topicfold.model.namespaces import parse_namespaces
 from topicfold.model.permissions import Permission
 from topicfold.runtime import slices
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.server.app import create_app
-from topicfold.server.auth.principal import Principal
+from topicfold.server.auth.principal import Principal, note_principal
 from topicfold.server.auth.remedy import remedy_on
 from topicfold.server.auth.rights import Rights
+from topicfold.server.auth.viewer import Viewer
 from topicfold.settings import Settings
 
 OF_TOPIC, APP = "persistent://acme/pay/", "grant-permission --role app --actions"
@@ -93,6 +96,15 @@ async def test_policies_are_found_by_those_who_may_read_them(acme: RestNode) -> 
         assert {item["name"].rpartition("/")[2]: "policies" in item for item in items} == {
             "bills": may_read_all, "orders": True, "taxes": may_read_all,
         }  # fmt: skip
+
+
+async def test_who_may_list_a_tenant_is_not_shown_all_that_a_pattern_of_several_means(acme: RestNode) -> None:
+    authorizer, request = acme.app.node.authorizer, Request({"type": "http"})
+    assert authorizer is not None
+    note_principal(request.scope, Principal("boss", frozenset({"boss"})))
+    assert authorizer.viewer(request, parse_namespaces(["acme/*", "acme/pay"])) is None
+    for patterns, whole in ((["*"], set()), (["acme/*", "*/pay"], {"acme"})):
+        assert authorizer.viewer(request, parse_namespaces(patterns)) == Viewer(frozenset({"boss"}), frozenset(whole))
 
 
 async def test_one_namespace_denied_is_all_denied_and_not_said_which(acme: RestNode) -> None:
