@@ -49,6 +49,7 @@ def wrong(kind: Kind, given: Any, **options: bool) -> list[str]:
         (Text(), "x", "x"),
         (Text(), "x" * 1024, "x" * 1024),
         (ListOf(Text()), ["b", "a", "b"], ("b", "a")),
+        (ListOf(Text()), [*map(str, range(256))], (*map(str, range(256)),)),
     ],
 )
 def test_what_means_a_value_becomes_it(kind: Kind, given: Any, value: Any) -> None:
@@ -134,11 +135,13 @@ def test_the_older_name_of_a_limit_is_read_where_the_newer_is_missing() -> None:
 
 
 def test_a_patch_fills_nothing_in_and_keeps_its_nulls() -> None:
-    given = {"a": None, "b": {"limit": "5", "policy": None}, "c": {"limitSize": None, "limit": None}}
+    no_limit: dict[str, None] = {"limitSize": None}
+    given = {"a": None, "b": {"limit": "5", "policy": None}, "c": {**no_limit, "limit": None}, "d": no_limit}
     assert plain_value(read_patch(MapOf(BACKLOG_QUOTA), given, "quotas")) == {
         "a": None,
         "b": {"limitSize": 5, "policy": None},
-        "c": {"limitSize": None},
+        "c": no_limit,
+        "d": no_limit,
     }
 
 
