@@ -85,12 +85,16 @@ async def test_records_that_are_none_of_topicfolds_keep_no_change_from_kafka(sit
         await site.reaches("orders", {"max.message.bytes": "6"})
 
 
-async def test_an_outage_while_it_follows_is_waited_for_and_nothing_is_lost(site: Site) -> None:
+async def test_an_outage_while_it_follows_is_told_and_waited_for_and_nothing_is_lost(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = asyncio.Event()
+    monkeypatch.setattr(enforcing._log, "warning", lambda event, **_: told.set())
     await site.make("orders")
     async with following(site.enforcer()):
         site.cluster.is_reachable = False
         await site.set("orders", "maxMessageSize", 5)
-        await asyncio.sleep(0.03)
+        await told.wait()
         site.cluster.heal()
         await site.reaches("orders", {"max.message.bytes": "5"})
 

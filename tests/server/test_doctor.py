@@ -107,6 +107,15 @@ async def test_a_difference_is_a_problem_for_a_day(orders: RestNode, monkeypatch
     assert problems(await orders.get(DOCTOR)) == []
 
 
+async def test_no_difference_is_told_of_a_partition_that_has_stopped(orders: RestNode) -> None:
+    end = len(orders.node.log.store.entries[PARTITION])
+    orders.node.log.store.append(PARTITION, foreign_record(end, bytes(16), "two", PARTITION))
+    await look(orders.node)
+    orders.node.engine.reader.stop(OperatorNeeded("it broke"), PARTITION)
+    (problem,) = problems(await orders.get(DOCTOR))
+    assert problem.startswith("partition 3 has stopped: it broke")
+
+
 @pytest.fixture
 async def spoilt(orders: RestNode) -> AsyncIterator[RestNode]:
     """A node that found its memory wrong where `orders` is."""
