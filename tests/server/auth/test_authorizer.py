@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import httpx2
@@ -29,6 +30,7 @@ from topicfold.server.auth.rights import Rights
 from topicfold.server.auth.viewer import Viewer
 from topicfold.settings import Settings
 
+PLACES = ("tenants/acme", "namespaces/acme/pay", "persistent/acme/pay/orders")
 OF_TOPIC, APP = "persistent://acme/pay/", "grant-permission --role app --actions"
 
 
@@ -341,14 +343,18 @@ async def two(store: MemoryStore, key_file: Path) -> AsyncIterator[list[RestNode
         yield [await stack.enter_async_context(rest_node(store, number * 10**9, **told)) for number in (1, 2)]
 
 
-async def test_a_right_granted_on_one_node_holds_on_another_at_once(two: list[RestNode]) -> None:
+@pytest.mark.parametrize(("place", "below"), [*combinations_with_replacement(PLACES, 2)])
+async def test_a_right_granted_on_one_node_holds_on_another_at_once_there_and_below(
+    two: list[RestNode], place: str, below: str
+) -> None:
     await make_acme(two[0])
+    await two[1].node.caught_up()
     two[1].node.log.pause()
-    await grant(two[0], "namespaces/acme/pay", "app", "list-topics")
-    asking = asyncio.create_task(seen(two[1], FIND, "app"))
+    await grant(two[0], place, "app", "admin")
+    asking = asyncio.create_task(seen(two[1], f"{ADMIN}/{below}/permissions", "app"))
     await turns()
     two[1].node.log.resume()
-    assert len((await asking)["items"]) == 3
+    assert await asking != 403
 
 
 async def test_a_node_that_has_not_folded_the_grants_yet_says_so_and_refuses_nobody(key_file: Path) -> None:
