@@ -25,7 +25,7 @@ from topicfold.enforcement.reports import State
 from topicfold.enforcement.wishes import Wishes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, NotEmpty, StateDiverged
 from topicfold.model.names import TopicName, parse_topic
-from topicfold.model.records import TopicRecord
+from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.writing import Writing
 
 
@@ -141,6 +141,20 @@ async def test_what_others_change_in_kafka_is_put_right_now_and_then(
     async with enforced(site):
         await site.cluster.alter("orders", {"max.message.bytes": "6", "retention.ms": "7"})
         await site.reaches("orders", {"max.message.bytes": "5", "retention.ms": "7"})
+
+
+async def test_topics_are_looked_at_now_and_then_still_when_another_namespace_has_ended(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.node.writing.create_namespace("public/other", NamespaceRecord(), site.node.asked())
+    forgotten = asyncio.Event()
+    monkeypatch.setattr(enforcing.FormerSayings, "forget_namespaces", lambda *_: forgotten.set())
+    async with enforced(site):
+        await Writing(site.node.engine).delete_namespace("public/other", site.node.asked())
+        await forgotten.wait()
+        await site.cluster.alter("orders", {"max.message.bytes": "6"})
+        await site.reaches("orders", {"max.message.bytes": "5"})
 
 
 @pytest.mark.parametrize("why", ["is_denied", "is_late"])
