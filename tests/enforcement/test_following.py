@@ -78,6 +78,18 @@ async def test_changes_in_the_log_arrive_while_it_follows(site: Site) -> None:
         await site.reaches("bills", {})
 
 
+async def test_a_topic_whose_policies_cannot_reach_kafka_is_told_of_while_it_follows(site: Site) -> None:
+    name = "non-persistent://public/default/brief"
+    async with enforced(site):
+        site.reports.clear()
+        await site.make(name)
+        await site.set(name, "maxMessageSize", 5)
+        await site.set("orders", "maxMessageSize", 6)
+        await site.reaches("orders", {"max.message.bytes": "6"})
+    told = [(each.state, each.reason) for each in site.reports if each.name == name]
+    assert told == [(State.SKIPPED, "non-persistent topics have no Kafka topic")]
+
+
 async def test_records_that_are_none_of_topicfolds_keep_no_change_from_kafka(site: Site) -> None:
     async with enforced(site):
         site.node.log.store.append(site.node.engine.partition("public/default"), b"garbage")
