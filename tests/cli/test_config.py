@@ -158,6 +158,17 @@ def test_a_variable_that_is_no_setting_is_warned_of(
     assert shown.err.endswith(said) if said else shown.err == ""
 
 
+def test_where_a_value_comes_from_is_a_column_where_it_is_asked_for(bare_run: Run, config_file: Path) -> None:
+    config_file.write_text("timeout_seconds = 4\n[server]\nport = 81")
+    columns = ("SETTING", "VALUE", "ORIGIN")
+    told = ("timeout_seconds", "4.0", str(config_file)), ("server.port", "81", str(config_file))
+    for options, count in (((), 2), (("--show-origin",), 3)):
+        shown = bare_run("config", "view", *options).out.splitlines()
+        header, *rows = (tuple(line.split(maxsplit=2)) for line in shown)
+        assert header == columns[:count]
+        assert {each[:count] for each in told} <= {*rows}
+
+
 def test_secrets_are_masked(bare_run: Run, config_file: Path) -> None:
     config_file.write_text(
         'url = "http://me:hunter2@h"\ntoken = "hunter2"\n'

@@ -151,6 +151,7 @@ def test_compacting_trims_behind_each_batch_if_it_is_told_to(
     assert done.code == 0
     assert trimming.asked["grace"] == 0
     assert done.err.count("trimmed records=10 below=6") == 2
+    assert "no new commit" not in done.err
 
 
 def test_compacting_shows_on_a_terminal_what_there_is_to_fold_while_spark_starts(

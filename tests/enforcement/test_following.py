@@ -25,7 +25,7 @@ from topicfold.enforcement.reports import State
 from topicfold.enforcement.wishes import Wishes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, NotEmpty, StateDiverged
 from topicfold.model.names import TopicName, parse_topic
-from topicfold.model.records import TopicRecord
+from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.writing import Writing
 
 
@@ -78,12 +78,35 @@ async def test_changes_in_the_log_arrive_while_it_follows(site: Site) -> None:
         await site.reaches("bills", {})
 
 
-async def test_an_outage_while_it_follows_is_waited_for_and_nothing_is_lost(site: Site) -> None:
+async def test_a_topic_whose_policies_cannot_reach_kafka_is_told_of_while_it_follows(site: Site) -> None:
+    name = "non-persistent://public/default/brief"
+    async with enforced(site):
+        site.reports.clear()
+        await site.make(name)
+        await site.set(name, "maxMessageSize", 5)
+        await site.set("orders", "maxMessageSize", 6)
+        await site.reaches("orders", {"max.message.bytes": "6"})
+    told = [(each.state, each.reason) for each in site.reports if each.name == name]
+    assert told == [(State.SKIPPED, "non-persistent topics have no Kafka topic")]
+
+
+async def test_records_that_are_none_of_topicfolds_keep_no_change_from_kafka(site: Site) -> None:
+    async with enforced(site):
+        site.node.log.store.append(site.node.engine.partition("public/default"), b"garbage")
+        await site.set("orders", "maxMessageSize", 6)
+        await site.reaches("orders", {"max.message.bytes": "6"})
+
+
+async def test_an_outage_while_it_follows_is_told_and_waited_for_and_nothing_is_lost(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = asyncio.Event()
+    monkeypatch.setattr(enforcing._log, "warning", lambda event, **_: told.set())
     await site.make("orders")
     async with following(site.enforcer()):
         site.cluster.is_reachable = False
         await site.set("orders", "maxMessageSize", 5)
-        await asyncio.sleep(0.03)
+        await told.wait()
         site.cluster.heal()
         await site.reaches("orders", {"max.message.bytes": "5"})
 
@@ -130,6 +153,20 @@ async def test_what_others_change_in_kafka_is_put_right_now_and_then(
     async with enforced(site):
         await site.cluster.alter("orders", {"max.message.bytes": "6", "retention.ms": "7"})
         await site.reaches("orders", {"max.message.bytes": "5", "retention.ms": "7"})
+
+
+async def test_topics_are_looked_at_now_and_then_still_when_another_namespace_has_ended(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.node.writing.create_namespace("public/other", NamespaceRecord(), site.node.asked())
+    forgotten = asyncio.Event()
+    monkeypatch.setattr(enforcing.FormerSayings, "forget_namespaces", lambda *_: forgotten.set())
+    async with enforced(site):
+        await Writing(site.node.engine).delete_namespace("public/other", site.node.asked())
+        await forgotten.wait()
+        await site.cluster.alter("orders", {"max.message.bytes": "6"})
+        await site.reaches("orders", {"max.message.bytes": "5"})
 
 
 @pytest.mark.parametrize("why", ["is_denied", "is_late"])
@@ -275,6 +312,11 @@ async def test_who_has_looked_waits_for_news_or_a_while(site: Site) -> None:
     enforcer._look_again_at = now()
     await enforcer._next()
     assert enforcer._look_again_at > now()
+    waiting = asyncio.create_task(enforcer._next())
+    await turns(5)
+    await asyncio.sleep(2 * enforcing.COALESCE_SECONDS)
+    await turns(5)
+    assert not waiting.done()
     enforcer._touched._are_there.set()
-    await enforcer._next()
+    await waiting
     assert not enforcer._touched._are_there.is_set()

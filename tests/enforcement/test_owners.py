@@ -6,6 +6,8 @@ import pytest
 
 from tests.enforcement.conftest import ORDERS, Site, append_unreadable, following
 from topicfold.enforcement import enforcer as enforcing
+from topicfold.enforcement.owners import Owners
+from topicfold.enforcement.wishes import Wishes
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.writing import Writing
@@ -56,6 +58,24 @@ async def test_of_two_topics_that_stand_for_one_kafka_topic_the_first_counts_as_
     await Writing(site.node.engine).delete_topic(parse_topic("b"), site.node.asked())
     await site.again(enforcer)
     assert await site.own("shared") == {"max.message.bytes": "5"}
+
+
+async def test_a_topic_that_is_gone_takes_no_say_with_it_from_the_one_that_came_after_it(site: Site) -> None:
+    async def make(name: str) -> str:
+        record = TopicRecord(kafka_name="shared")
+        await Writing(site.node.engine).create_topic(parse_topic(name), record, site.node.asked())
+        return str(parse_topic(name))
+
+    await site.cluster.create("shared", 1)
+    owners = Owners(Wishes(site.node.engine))
+    first = await make("z")
+    assert owners.of("shared", first) == first
+    second = await make("c")
+    assert owners.of("shared", second) == first
+    await Writing(site.node.engine).delete_topic(parse_topic("z"), site.node.asked())
+    assert owners.of("shared", second) == second
+    owners.forget(first)
+    assert owners.of("shared", await make("a")) == second
 
 
 async def test_a_topic_that_stands_for_another_kafka_topic_has_no_say_on_the_one_of_its_name(site: Site) -> None:

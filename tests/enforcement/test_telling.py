@@ -28,3 +28,15 @@ def test_changes_that_kafka_refuses_are_told_once_and_again_where_it_took_some_m
     telling.change(NAME, [])
     telling.refuse(NAME, [LIMIT], "no")
     assert [(each.state, each.reason) for each in told] == [(State.FAILED, "no")] * 2
+
+
+def test_nothing_is_remembered_of_a_topic_that_is_gone_so_that_the_next_of_its_name_is_told_of() -> None:
+    told: list[Report] = []
+    telling = Telling(told.append)
+    for _ in range(2):
+        telling.pass_over(NAME, "internal")
+        telling.refuse(NAME, [LIMIT], "no")
+        assert telling.topics() == {NAME}
+        telling.forget(NAME)
+        assert not telling.topics()
+    assert [each.reason for each in told] == ["internal", "no"] * 2

@@ -18,6 +18,9 @@ from tests.snapshot.making import COMMIT, refused_at
 from topicfold.errors import LogUnavailable, OperatorNeeded
 from topicfold.log.port import LogDenied, SettingProblem
 from topicfold.runtime import agreement
+from topicfold.runtime.examiner import Conclusion
+from topicfold.runtime.scrubber import ScrubReport
+from topicfold.server.health import LEAVING
 from topicfold.snapshot.commits import MANIFESTS, DataFile, commit_path, put_commit
 
 DOCTOR = "/api/v1/doctor"
@@ -68,6 +71,16 @@ async def test_a_node_that_is_accused_wrongly_names_the_accuser_and_whom_to_ask(
     assert 'topicfold_partitions_examined_total{finding="memory_right"} 1.0' in metrics
 
 
+async def test_a_node_that_could_not_fold_again_does_not_say_that_it_is_right(orders: RestNode) -> None:
+    end = len(orders.node.log.store.entries[PARTITION])
+    orders.node.log.store.append(PARTITION, foreign_record(end, bytes(16), "two", PARTITION))
+    await look(orders.node)
+    last = orders.node.engine.examiner.last
+    last[PARTITION] = last[PARTITION][0], Conclusion.NOT_EXAMINED
+    (problem,) = problems(await orders.get(DOCTOR))
+    assert "this node could not determine which is right" in problem
+
+
 async def test_what_the_log_says_to_changes_that_it_does_not_take_is_told(orders: RestNode) -> None:
     orders.node.engine.freshness.on_refused(PARTITION, LogUnavailable("Kafka refuses: not you", hint="Allow Write."))
     assert problems(await orders.get(DOCTOR)) == [
@@ -92,6 +105,15 @@ async def test_a_difference_is_a_problem_for_a_day(orders: RestNode, monkeypatch
     assert len(problems(await orders.get(DOCTOR))) == 1
     monkeypatch.setattr("topicfold.server.symptoms.PROBLEM_FOR_MS", -1)
     assert problems(await orders.get(DOCTOR)) == []
+
+
+async def test_no_difference_is_told_of_a_partition_that_has_stopped(orders: RestNode) -> None:
+    end = len(orders.node.log.store.entries[PARTITION])
+    orders.node.log.store.append(PARTITION, foreign_record(end, bytes(16), "two", PARTITION))
+    await look(orders.node)
+    orders.node.engine.reader.stop(OperatorNeeded("it broke"), PARTITION)
+    (problem,) = problems(await orders.get(DOCTOR))
+    assert problem.startswith("partition 3 has stopped: it broke")
 
 
 @pytest.fixture
@@ -133,6 +155,24 @@ async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) 
     assert "the log's cleanup.policy is compact, it must be delete -> kafka-configs --alter" in told
     assert "partition 5 has stopped: it broke -> restart this node" in told
     assert "1 topic of public/default cannot be read, such as persistent://public/default/orders" in told
+
+
+async def test_what_the_last_check_of_memory_found_is_a_problem_unless_a_partition_has_stopped_for_it(
+    orders: RestNode,
+) -> None:
+    engine = orders.node.engine
+    for found, told in ((0, ""), (1, "1 thing wrong: a bit"), (2, "2 things wrong: a bit; a list")):
+        engine.scrubber.report = ScrubReport(0, 1, found, ("a bit", "a list")[:found])
+        expected = f"the last check of memory found {told} -> restart this node: it then folds everything again"
+        assert problems(await orders.get(DOCTOR)) == ([expected] if found else [])
+    engine.reader.stop(OperatorNeeded("it broke"), 5)
+    (problem,) = problems(await orders.get(DOCTOR))
+    assert problem.startswith("partition 5 has stopped: it broke")
+
+
+async def test_a_node_that_leaves_says_that_and_of_no_partition_that_it_is_not_ready(orders: RestNode) -> None:
+    orders.app.node.leaving.set()
+    assert problems(await orders.get(DOCTOR)) == [f"{LEAVING} -> ask another node, or start it again"]
 
 
 @pytest.mark.parametrize(("how", "told"), [(DAMAGED, "it is damaged: "), (NEWER, "a newer node than this can read it")])
@@ -181,14 +221,18 @@ async def test_a_node_whose_log_was_trimmed_is_warned_that_it_cannot_start_again
 async def test_damaged_records_are_a_warning_that_tells_where_they_lie(orders: RestNode) -> None:
     store = orders.node.log.store
     store.append(PARTITION, b"not ours")
-    store.append(PARTITION, b"nor this")
     end = len(store.entries[PARTITION])
+    await orders.node.caught_up()
+    (told,) = (await orders.get(DOCTOR))["warnings"]
+    one = f"partition 3 has a record at offset {end - 1} that is damaged or not Topicfold's, and without effect"
+    assert told["what"] == one
+    store.append(PARTITION, b"nor this")
     await orders.node.caught_up()
     found = await orders.get(DOCTOR)
     assert problems(found) == []
     assert found["warnings"] == [
         {
-            "what": f"partition 3 has 2 records, the last at offset {end - 1}, that are damaged or not Topicfold's, "
+            "what": f"partition 3 has 2 records, the last at offset {end}, that are damaged or not Topicfold's, "
             "and without effect",
             "next": "check what besides Topicfold can write to the log, and the disks that it is on",
         }

@@ -106,7 +106,12 @@ async def test_a_namespaces_document_holds_all_grants_in_it(orders: RestNode) ->
     assert await orders.get("/admin/v2/namespaces/public/copy/permissions") == {"ann": ["produce"]}
 
 
-@pytest.mark.parametrize("grants", [[], {"ann": ["fly"]}, {"ann": "produce"}, {"\n": ["produce"]}])
+TOO_MANY = {f"r{number}": ["watch"] for number in range(MAX_ROLES + 1)}
+
+
+@pytest.mark.parametrize(
+    "grants", [[], {"ann": ["fly"]}, {"ann": "produce"}, {"\n": ["produce"]}, {"": ["produce"]}, TOO_MANY]
+)
 async def test_a_document_with_malformed_grants_is_400(rest: RestNode, grants: Any) -> None:
     body = {"auth_policies": {"namespace_auth": grants}}
     assert await rest.problem("PUT", "/admin/v2/namespaces/public/pay", body) == (400, "invalid_request")

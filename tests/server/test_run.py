@@ -20,6 +20,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import structlog
 
 from tests import plain_http
 from tests.ports import free_ports
@@ -278,6 +279,16 @@ async def test_a_server_gives_memory_back_once_a_crowd_has_left_and_is_answered_
         await server.on_tick(0)
         counts.append(len(given))
     assert counts == [0, 0, 0, 0, 1]
+
+
+async def test_a_server_says_when_it_starts_that_it_lets_anybody_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def serve_once(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(run, "_serve_once", serve_once)
+    with structlog.testing.capture_logs() as told:
+        await run._serve(Settings(host="0.0.0.0", port=0, insecure=True), None)
+    assert "insecure" in [each["event"] for each in told]
 
 
 async def test_an_engine_whose_place_another_takes_is_gone_before(monkeypatch: pytest.MonkeyPatch) -> None:

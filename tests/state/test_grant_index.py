@@ -45,15 +45,27 @@ def test_whoever_is_listed_and_grants_nothing_or_something_else_is_found() -> No
     everybody: dict[int, Grants] = {number: {"ann": ("consume",)} for number in range(1_500)}
     index, _ = granted(list(everybody.items()))
     filing = ("ann", ("consume",))
-    assert set(index.misfiled(everybody)) == {None}
-    for other in ({"ann": ("watch",)}, {"bob": ("consume",)}, NO_GRANTS):
-        seen = everybody | {1_400: other}
-        assert [each for each in index.misfiled(seen) if each] == [filing]
-        assert index.strangers(filing, seen) == [1_400]
+    assert [*index.misfiled(everybody)] == [None] * 4
+    for number in (0, 512, 1_400):
+        for other in ({"ann": ("watch",)}, {"bob": ("consume",)}, NO_GRANTS):
+            seen = everybody | {number: other}
+            assert [each for each in index.misfiled(seen) if each] == [filing]
+            assert index.strangers(filing, seen) == [number]
+
+
+def test_what_is_granted_may_change_between_the_steps_of_a_check() -> None:
+    index, last = granted([(number, {"ann": ("consume",)}) for number in range(1_500)])
+    steps = index.misfiled(last)
+    assert next(steps) is None
+    for number, old in last.items():
+        last[number] = {"bob": ("watch",), "eve": ("consume",)}
+        index.replace(number, old, last[number])
+    assert not any(steps)
 
 
 def test_a_topic_that_is_not_listed_under_what_it_grants_is_found() -> None:
     index, last = granted([(3, {"ann": ("consume",)})])
     index.to("ann")[("consume",)].discard(3)
     assert not index.lists(3, last[3])
+    assert not GrantIndex().lists(3, last[3])
     assert [each for each in index.misfiled(last) if each] == [("ann", ("consume",))]

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from topicfold.counting import counted
 from topicfold.errors import SnapshotDamaged, TopicfoldError
 from topicfold.model.events import PAYLOAD_SCHEMA
 from topicfold.model.names import topic_of_key
@@ -60,7 +61,7 @@ class Symptoms:
         yield from _newer("namespace", (state.namespaces for state in engine.states.values()))
         scrub = engine.scrubber.report
         if scrub is not None and scrub.found and not engine.reader.faults:
-            what = f"the last check of memory found {scrub.found} things wrong: {'; '.join(scrub.told)}"
+            what = f"the last check of memory found {counted(scrub.found, 'thing')} wrong: {'; '.join(scrub.told)}"
             yield _problem(what, "restart this node: it then folds everything again")
         if self.node.upkeep is not None and (trouble := self.node.upkeep.trouble):
             yield problem_of(trouble)

@@ -53,14 +53,19 @@ def test_a_node_may_allow_larger_quorums() -> None:
     check("persistence", quorums(7, 7, 7), max_quorum=7)
 
 
+@pytest.mark.parametrize("size", [0, 100])
+def test_a_message_may_be_as_large_as_the_node_allows_or_as_kafka_does(size: int) -> None:
+    check("maxMessageSize", size, max_message_bytes=100)
+
+
 @pytest.mark.parametrize("size", [-1, 101])
 def test_a_message_may_not_be_larger_than_the_node_allows(size: int) -> None:
-    check("maxMessageSize", 100, max_message_bytes=100)
     with pytest.raises(PolicyUnmet, match="maxMessageSize"):
         check("maxMessageSize", size, max_message_bytes=100)
 
 
 def test_a_quota_without_what_happens_at_its_limit_is_invalid() -> None:
+    check("backLogQuotaMap", {"message_age": {"limitTime": 5, "policy": "producer_exception"}})
     with pytest.raises(InvalidPolicy, match="policy cannot be null"):
         check("backLogQuotaMap", {"message_age": {"limitTime": 5}})
 
@@ -78,11 +83,18 @@ def test_a_driver_that_stores_in_a_bucket_needs_one(driver: str) -> None:
     check(OFFLOADING, {"managedLedgerOffloadDriver": driver, "managedLedgerOffloadBucket": "b"})
 
 
-def test_the_bucket_may_be_the_drivers_own() -> None:
-    check(OFFLOADING, {"managedLedgerOffloadDriver": "aws-s3", "s3ManagedLedgerOffloadBucket": "b"})
+@pytest.mark.parametrize(
+    ("driver", "own", "other"),
+    [("S3", "s3", "gcs"), ("AWS-S3", "s3", "gcs"), ("Google-Cloud-Storage", "gcs", "s3")],
+)
+def test_the_bucket_may_be_the_drivers_own_and_its_name_in_any_case(driver: str, own: str, other: str) -> None:
+    check(OFFLOADING, {"managedLedgerOffloadDriver": driver, f"{own}ManagedLedgerOffloadBucket": "b"})
     with pytest.raises(PolicyUnmet):
-        check(OFFLOADING, {"managedLedgerOffloadDriver": "aws-s3", "gcsManagedLedgerOffloadBucket": "b"})
-    check(OFFLOADING, {"managedLedgerOffloadDriver": "filesystem"})
+        check(OFFLOADING, {"managedLedgerOffloadDriver": driver, f"{other}ManagedLedgerOffloadBucket": "b"})
+
+
+def test_a_driver_of_a_file_system_needs_no_bucket() -> None:
+    check(OFFLOADING, {"managedLedgerOffloadDriver": "FileSystem"})
 
 
 @pytest.mark.parametrize("names", ["", " ", "a,,b", "a, ", None])
@@ -105,6 +117,12 @@ def test_shadow_topics_are_persistent_and_at_least_one() -> None:
         check("shadowTopics", ["non-persistent://acme/pay/b"])
     with pytest.raises(Forbidden):
         check("shadowTopics", ["a/b"])
+
+
+def test_what_is_replicated_goes_to_at_least_one_cluster() -> None:
+    check("replicationClusters", ["standalone"])
+    with pytest.raises(PolicyUnmet):
+        check("replicationClusters", [])
 
 
 @pytest.mark.parametrize(

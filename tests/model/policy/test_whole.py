@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +14,13 @@ from topicfold.errors import InvalidPolicy, PolicyUnmet
 from topicfold.model.events import Verdict
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.values import plain_value
-from topicfold.model.policy.whole import check_changed, put_whole, read_policies
+from topicfold.model.policy.whole import (
+    check_changed,
+    merge_policies,
+    put_whole,
+    read_policies,
+    read_policies_patch,
+)
 from topicfold.model.records import EMPTY
 from topicfold.model.updates import Refuse
 
@@ -45,7 +53,28 @@ def test_what_no_cluster_shares_is_refused_for_all_with_its_place() -> None:
 
 
 def test_a_null_leaves_a_policy_unset() -> None:
-    assert read_policies({TTL: None, "maxMessageSize": "7"}) == {"maxMessageSize": 7}
+    assert read_policies({TTL: None, _RATES: None, "maxMessageSize": "7"}) == {"maxMessageSize": 7}
+
+
+def test_a_patch_changes_the_members_that_it_names_and_all_else_stays() -> None:
+    old = read_policies({RETENTION: KEPT, QUOTAS: WAITING, TTL: 5})
+    patch = read_policies_patch({RETENTION: {"retentionTimeInMinutes": "20"}, TTL: None, "maxMessageSize": 7})
+    assert merge_policies(old, patch) == {
+        RETENTION: {**KEPT, "retentionTimeInMinutes": 20}, QUOTAS: WAITING, "maxMessageSize": 7,
+    }  # fmt: skip
+
+
+def test_a_policy_of_which_a_patch_leaves_nothing_is_unset_and_one_that_says_nothing_stays() -> None:
+    old = read_policies({QUOTAS: WAITING})
+    assert merge_policies(old, read_policies_patch({QUOTAS: {"message_age": None}})) == {}
+    assert merge_policies(old, read_policies_patch({QUOTAS: {}})) == old
+    assert merge_policies(EMPTY, read_policies_patch({QUOTAS: {}})) == {QUOTAS: {}}
+
+
+@pytest.mark.parametrize("patched", [read_policies_patch, partial(merge_policies, EMPTY)])
+def test_a_patch_for_all_clusters_names_nothing_that_none_shares(patched: Callable[..., Any]) -> None:
+    with pytest.raises(InvalidPolicy, match="cannot be set for all clusters"):
+        patched({"schemaValidationEnforced": True}, is_global=True)
 
 
 @pytest.mark.parametrize("given", [None, [], "x", 5])

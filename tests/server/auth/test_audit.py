@@ -50,8 +50,11 @@ async def test_a_change_that_was_never_answered_is_not_said_to_be_done(orders: R
     assert audited(lines) == [("anonymous", "setCustomLabels", LABELS, "failed")]
 
 
-async def test_a_line_tells_from_which_address_the_request_came(port: int, lines: list[Any]) -> None:
-    await raw(port, f"DELETE {ORDERS} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+async def test_a_line_tells_from_which_address_the_request_came_whatever_it_says_of_others(
+    port: int, lines: list[Any]
+) -> None:
+    said = "Host: 127.0.0.1\r\nConnection: close\r\nX-Forwarded-For: 203.0.113.9\r\n"
+    await raw(port, f"DELETE {ORDERS} HTTP/1.1\r\n{said}\r\n".encode())
     assert [line["client"] for line in lines if line["event"] == "audit"] == ["127.0.0.1"]
 
 

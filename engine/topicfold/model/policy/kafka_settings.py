@@ -9,7 +9,7 @@
 
 Pulsar's compaction does not affect retention, while Kafka's `compact` alone would switch it off.
 In Pulsar, retention 0 and 0 means: delete what every subscription has read. Kafka does not know what was read, and
-would delete everything, so this value sets nothing there.
+would delete everything, so a 0 sets nothing there.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def kafka_settings(policy: str, value: Value) -> dict[str, str]:
     match policy:
         case "retentionPolicies":
             minutes, size = value["retentionTimeInMinutes"], value["retentionSizeInMB"]
-            if not minutes and not size:
+            if not minutes or not size:
                 return {}
             return {
                 RETENTION_MS: _limit(minutes, _MS_PER_MINUTE),
