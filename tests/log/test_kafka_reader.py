@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException, TopicPartition
 
 from topicfold.errors import LogUnavailable
 from topicfold.log import kafka_ends, kafka_reader
@@ -18,12 +18,14 @@ from topicfold.log.port import Entry
 
 
 class Consumer:
-    """Answers that each partition ends at 7, but for the first `silent` questions; keeps how long each may take."""
+    """Answers that each partition ends at 7, but for the first `silent` questions; keeps how long each may take, and of
+    how many partitions it is."""
 
     def __init__(self, silent: int, code: int = KafkaError._TIMED_OUT) -> None:
         self.silent = silent
         self._code = code
         self.waited: list[float] = []
+        self.asked_for: list[int] = []
         self.leaders_asked = 0
         self.settings: dict[str, Any] = {}
         self.trouble: KafkaError | None = None
@@ -39,6 +41,7 @@ class Consumer:
 
     def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         self.waited.append(timeout)
+        self.asked_for.append(len(wanted))
         if len(self.waited) <= self.silent:
             raise KafkaException(KafkaError(self._code))
         return [TopicPartition(each.topic, each.partition, 7) for each in wanted]
@@ -112,6 +115,33 @@ def test_a_refusal_is_told_at_once(reader_of: Callable[[Consumer], KafkaReader])
     with pytest.raises(LogUnavailable, match="Kafka denies us Describe on topic log"):
         reader_of(consumer).end_offsets(range(2), 1.0)
     assert len(consumer.waited) == 1
+
+
+class Bounded(Consumer):
+    """Answers that each partition begins at 2 and ends at 7."""
+
+    def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        places = {OFFSET_BEGINNING: 2, OFFSET_END: 7}
+        return [TopicPartition(each.topic, each.partition, places[each.offset]) for each in wanted]
+
+
+def test_where_partitions_begin_is_not_where_they_end_whoever_is_asked(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    reader = reader_of(Bounded(silent=0))
+    begin, end = {0: 2, 1: 2}, {0: 7, 1: 7}
+    assert reader.start_offsets() == reader.told_start_offsets(range(2), 1.0) == begin
+    assert reader.end_offsets(range(2), 1.0) == reader.told_end_offsets(range(2), 1.0) == end
+
+
+def test_where_partitions_begin_is_waited_for_as_long_as_for_where_they_end(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    consumer = Consumer(silent=0)
+    reader = reader_of(consumer)
+    for _ in range(2):
+        reader.start_offsets()
+    assert 0 < consumer.waited[-1] <= kafka_reader.OFFSETS_SECONDS
 
 
 class Clock:
@@ -227,6 +257,15 @@ def test_a_broker_that_says_no_word_of_the_topic_s_leaders_says_why(
         reader_of(consumer).leaders(1.0)
 
 
+def test_where_nobody_ever_said_who_leads_that_is_not_taken_for_nobody(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    consumer = Halved(silent=0)
+    consumer.leaders_asked = 1
+    with pytest.raises(LogUnavailable, match="no answer"):
+        reader_of(consumer).leaders(1.0)
+
+
 def test_a_leader_that_is_silent_is_not_asked_for_each_of_its_partitions(
     reader_of: Callable[[Consumer], KafkaReader],
 ) -> None:
@@ -234,6 +273,7 @@ def test_a_leader_that_is_silent_is_not_asked_for_each_of_its_partitions(
     with pytest.raises(LogUnavailable, match="not the brokers that lead"):
         reader_of(consumer).told_end_offsets(range(2), 0.05)
     assert sum(consumer.waited) < 0.5
+    assert {*consumer.asked_for} == {2}
 
 
 def test_who_may_not_use_the_name_of_a_group_reads_pages_all_the_same(
