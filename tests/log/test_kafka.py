@@ -210,13 +210,24 @@ async def test_who_asks_where_the_log_ends_waits_for_no_rest_of_the_reader(
     log: KafkaLog, kafka_bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kafka_arrivals, "_REST_SECONDS", PATIENCE_SECONDS + 30)
+    rests, rest = threading.Event(), KafkaArrivals.rest
+
+    def rest_as_told(self: KafkaArrivals) -> None:
+        rests.set()
+        rest(self)
+
+    monkeypatch.setattr(KafkaArrivals, "rest", rest_as_told)
     following = Following(log)
-    log.append(0, b"ours", never)
-    await following.seen(1)
+    ours = 0
+    while not rests.is_set():  # it does not where it reads a record before the loop is told where that lies
+        log.append(0, b"ours", never)
+        ours += 1
+        await following.seen(ours)
+        await asyncio.to_thread(rests.wait, 0.1)
     write_as_a_stranger(kafka_bootstrap, topic, b"theirs", partition=0)
-    assert (await log.known_end_offsets())[0] == 2
-    await following.seen(2)
-    assert following.values(0) == [b"ours", b"theirs"]
+    assert (await log.known_end_offsets())[0] == ours + 1
+    await following.seen(ours + 1)
+    assert following.values(0)[ours:] == [b"theirs"]
 
 
 async def test_what_was_delivered_and_trimmed_before_it_was_read_is_no_gap(

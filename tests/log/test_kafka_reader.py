@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -227,6 +228,24 @@ def test_an_offset_that_comes_with_an_error_is_no_answer(
     assert errors == []
 
 
+def test_what_a_broker_said_is_told_though_other_answers_did_not_come_in_time_before_and_after(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = itertools.chain(
+        [KafkaError._TIMED_OUT, KafkaError.OFFSET_NOT_AVAILABLE], itertools.repeat(KafkaError._TIMED_OUT)
+    )
+
+    def fails(*_: object, **__: object) -> None:
+        raise KafkaException(KafkaError(next(codes)))
+
+    consumer = Consumer(silent=0)
+    reader = reader_of(consumer)
+    reader.end_offsets(range(2), 1.0)
+    monkeypatch.setattr(consumer, "offsets_for_times", fails)
+    with pytest.raises(LogUnavailable, match=r"^Kafka: Broker: "):
+        reader.end_offsets(range(2), 0.2)
+
+
 class Behind(Consumer):
     """Leads both partitions, and does not know where partition 0 ends until enough replicas are in sync."""
 
@@ -257,6 +276,14 @@ def test_a_broker_that_says_no_word_of_the_topic_s_leaders_says_why(
         reader_of(consumer).leaders(1.0)
 
 
+def test_partitions_without_a_leader_and_those_that_the_log_was_opened_without_are_led_by_nobody(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consumer = Consumer(silent=0)
+    monkeypatch.setattr(consumer, "list_topics", lambda *_: leading({0: -1, 1: 4, 2: 4}))
+    assert [*reader_of(consumer).leaders(1.0)] == [[1]]
+
+
 def test_where_nobody_ever_said_who_leads_that_is_not_taken_for_nobody(
     reader_of: Callable[[Consumer], KafkaReader],
 ) -> None:
@@ -264,6 +291,21 @@ def test_where_nobody_ever_said_who_leads_that_is_not_taken_for_nobody(
     consumer.leaders_asked = 1
     with pytest.raises(LogUnavailable, match="no answer"):
         reader_of(consumer).leaders(1.0)
+
+
+def test_that_a_broker_answered_is_not_said_of_an_outage_that_came_later(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silence(_: str, __: float) -> None:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    consumer = Consumer(silent=1_000)
+    reader = reader_of(consumer)
+    with pytest.raises(LogUnavailable, match="Kafka answers"):
+        reader.told_end_offsets(range(2), 0.05)
+    monkeypatch.setattr(consumer, "list_topics", silence)
+    with pytest.raises(LogUnavailable, match="no answer"):
+        reader.told_end_offsets(range(2), 0.05)
 
 
 def test_a_leader_that_is_silent_is_not_asked_for_each_of_its_partitions(
