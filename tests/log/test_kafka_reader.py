@@ -318,28 +318,41 @@ def test_a_leader_that_is_silent_is_not_asked_for_each_of_its_partitions(
     assert {*consumer.asked_for} == {2}
 
 
+class Paging(Consumer):
+    """Tells these messages of a partition that begins at 6 and ends at 7."""
+
+    def __init__(self, *messages: SimpleNamespace) -> None:
+        super().__init__(silent=0)
+        self._messages = iter(messages)
+
+    def assign(self, _: object) -> None:
+        pass
+
+    def unassign(self) -> None:
+        pass
+
+    def poll(self, _: float) -> Any:
+        return next(self._messages)
+
+    def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        return [TopicPartition(each.topic, each.partition, 6 + (each.offset == OFFSET_END)) for each in wanted]
+
+
+def failing(code: int) -> SimpleNamespace:
+    return SimpleNamespace(error=lambda: KafkaError(code), offset=lambda: None)
+
+
 def test_who_may_not_use_the_name_of_a_group_reads_pages_all_the_same(
     reader_of: Callable[[Consumer], KafkaReader],
 ) -> None:
-    messages = [
-        SimpleNamespace(error=lambda: KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED), offset=lambda: None),
-        SimpleNamespace(error=lambda: None, offset=lambda: 6, value=lambda: b"a"),
-    ]
+    record = SimpleNamespace(error=lambda: None, offset=lambda: 6, value=lambda: b"a")
+    consumer = Paging(failing(KafkaError.GROUP_AUTHORIZATION_FAILED), record)
+    assert reader_of(consumer).page(0, 6, 1) == [Entry(0, 6, b"a")]
 
-    class Told(Consumer):
-        def assign(self, _: object) -> None:
-            pass
 
-        def unassign(self) -> None:
-            pass
-
-        def poll(self, _: float) -> SimpleNamespace:
-            return messages.pop(0)
-
-        def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
-            return [TopicPartition(each.topic, each.partition, 6 + (each.offset == OFFSET_END)) for each in wanted]
-
-    assert reader_of(Told(silent=0)).page(0, 6, 1) == [Entry(0, 6, b"a")]
+def test_who_may_not_read_is_told_so_of_a_page_at_once(reader_of: Callable[[Consumer], KafkaReader]) -> None:
+    with pytest.raises(LogUnavailable, match="Kafka denies us Read on topic log"):
+        reader_of(Paging(failing(KafkaError.TOPIC_AUTHORIZATION_FAILED))).page(0, 6, 1)
 
 
 def test_behind_a_question_that_nobody_answered_it_is_asked_who_leads_now(

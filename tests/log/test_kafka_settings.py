@@ -79,6 +79,11 @@ async def test_a_pinned_setting_may_not_be_given(name: str) -> None:
         await KafkaLog.open("127.0.0.1:1", "log", kafka_settings={name: "x"})
 
 
+async def test_a_topic_of_a_name_that_kafka_does_not_allow_is_a_bad_setting() -> None:
+    with pytest.raises(BadSetting, match="'a/b': Kafka does not allow such a name"):
+        await KafkaLog.open("127.0.0.1:1", "a/b")
+
+
 async def test_a_setting_that_librdkafka_does_not_know_is_a_bad_setting() -> None:
     with pytest.raises(BadSetting, match=r"no\.such\.setting"):
         await KafkaLog.open("127.0.0.1:1", "log", kafka_settings={"no.such.setting": "x"})
