@@ -91,6 +91,14 @@ def test_topics_of_a_life_that_ended_are_not_those_of_the_next(tmp_path: Path) -
     assert (found.incarnation, [*found.topics()]) == (an_id(4), [])
 
 
+def test_topics_of_another_namespace_of_the_same_partition_are_not_those_of_this(tmp_path: Path) -> None:
+    log = [namespace_put(1), namespace_put(2, name="public/other"), topic_put(3, an_id(1))]
+    log += [topic_put(4, an_id(2), name="persistent://public/other/orders")]
+    found = namespace_after(tmp_path, log)
+    assert found is not None
+    assert [name for name, _ in found.topics()] == [TOPIC]
+
+
 def test_the_life_of_a_namespace_is_told_in_the_log_s_order_though_files_were_merged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
