@@ -15,6 +15,7 @@ from tests.compaction.folding import Tables, placed, run_here
 from topicfold.compaction import merging
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.delta_tables import opened, write_version
+from topicfold.compaction.publishing import publish
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.codec import encode_audit
 from topicfold.log.port import LogIdentity
@@ -172,6 +173,26 @@ def test_a_damaged_commit_that_was_given_up_before_it_was_published_is_not_read(
     tables.take(placed(0, log[2:], 2))
     found = Archive(tmp_path, bytes(16), 1).events_of(AggregateKind.TOPIC, TOPIC, 0, 2, 9)
     assert [each.offset for each in found] == [2, 1]
+
+
+def test_events_of_a_commit_that_was_given_up_count_once_though_it_is_still_published(tmp_path: Path) -> None:
+    log = [namespace_put(1), topic_put(2, an_id(1))]
+    said = [
+        each._replace(audit=encode_audit(AuditTrail((), time, -1))) for each, time in zip(log, (30, 10), strict=True)
+    ]
+    tables = Tables(tmp_path, 1)
+    tables.take(placed(0, said[:1]))
+    base = tables.base
+    tables.take(placed(0, said[1:], 1))
+    publish(tmp_path, tables.commit)
+    archive = Archive(tmp_path, bytes(16), 1)
+    assert archive.position_at(0, 20, 2) == 0
+    tables.base = replace(base, sequence=3)
+    tables.take(placed(0, said[1:], 1))
+    assert archive.position_at(0, 20, 2) == 0
+    found = archive.namespace_at(NAMESPACE, 0, 2)
+    assert found is not None
+    assert [name for name, _ in found.topics()] == [TOPIC]
 
 
 def test_nothing_is_told_from_a_file_of_somebody_else_with_a_flipped_bit(tmp_path: Path) -> None:
