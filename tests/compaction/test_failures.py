@@ -299,6 +299,18 @@ def test_commits_that_nobody_published_are_published_one_after_another(
     assert sorted(row["sequence"] for row in rows(tmp_path, "commits")) == [1, 2, 3, 4, 5, 6]
 
 
+def test_a_file_that_a_copy_lacks_leaves_the_rows_of_others_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(compactor, "publish", lambda root, commit: None)
+        three_commits(tmp_path)
+    for each in read_commit(tmp_path, 2).added:
+        (tmp_path / each.path).unlink()
+    publish(tmp_path, read_commit(tmp_path, 3))
+    assert {row["sequence"] for row in rows(tmp_path, "history")} == {1, 3}
+
+
 @pytest.mark.parametrize("table", GROWING_TABLES)
 @pytest.mark.parametrize("entries", [1, 2, 99])
 def test_rows_whose_entry_in_a_delta_log_was_lost_are_in_the_table_again(

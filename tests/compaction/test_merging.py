@@ -72,6 +72,13 @@ def test_tables_of_many_batches_have_few_files_and_say_the_same(
     assert all(is_as_named(merged / table / name) for table in MERGED for name in names(merged, table))
 
 
+def test_where_there_is_nothing_to_merge_no_version_is_written(tmp_path: Path) -> None:
+    add(tmp_path, *[100] * 3)
+    version = opened(tmp_path, "commits").version()
+    merge_small_files(tmp_path, "commits")
+    assert opened(tmp_path, "commits").version() == version
+
+
 def test_who_follows_a_table_reads_no_row_again(tmp_path: Path) -> None:
     run(tmp_path, cuts=1)
     version = opened(tmp_path, "history").version() + 1

@@ -137,15 +137,17 @@ def test_a_log_that_lost_its_end_and_grew_again_is_not_trimmed_by_commits_that_w
         compact(restored, root)
 
 
-def test_a_damaged_commit_does_not_count(on_sqlite: Settings, root: Path) -> None:
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_a_damaged_commit_does_not_count(on_sqlite: Settings, root: Path, damaged: int) -> None:
     grow(on_sqlite, root)
-    newest, second, third = (read_commit(root, number) for number in sequences(root))
-    own = next(each for each in newest.files if each not in second.files + third.files)
+    commits = [read_commit(root, number) for number in sequences(root)]
+    lost = commits.pop(damaged)
+    own = next(each for each in lost.files if not any(each in other.files for other in commits))
     (root / own.path).write_bytes(b"damaged")
     plan = trimmed(on_sqlite, root)
-    assert (plan.newest, plan.second) == (second, third)
-    assert [each.values["sequence"] for each in plan.damaged] == [newest.sequence]
-    assert bounds(on_sqlite)[0] == dict(enumerate(third.to))
+    assert [plan.newest, plan.second] == commits
+    assert [each.values["sequence"] for each in plan.damaged] == [lost.sequence]
+    assert bounds(on_sqlite)[0] == dict(enumerate(commits[1].to))
 
 
 def test_with_one_whole_commit_nothing_goes_and_the_damage_is_said(on_sqlite: Settings, root: Path) -> None:

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Sequence
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.brokers.process import KafkaProcess
@@ -22,7 +22,8 @@ from topicfold.log.kafka_arrivals import KafkaArrivals, Read
 from topicfold.log.kafka_errors import KafkaRight, unanswered
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import KafkaReader
-from topicfold.log.port import Entry
+from topicfold.log.kafka_topic import LogTopics
+from topicfold.log.port import Entry, LogDenied
 
 pytestmark = pytest.mark.kafka
 
@@ -32,6 +33,27 @@ def write_as_a_stranger(bootstrap: str, topic: str, value: bytes | None, partiti
     stranger = Producer({"bootstrap.servers": bootstrap})
     stranger.produce(topic, value, key=b"k", partition=partition)
     stranger.flush()
+
+
+async def test_the_place_of_a_log_is_kafka_s_id_for_its_topic_and_not_a_name_that_others_may_have(
+    log: KafkaLog, topic: str, admin: AdminClient
+) -> None:
+    [described] = [each.result() for each in admin.describe_topics(TopicCollection([topic])).values()]
+    assert await log.place() == str(described.topic_id)
+
+
+async def test_a_right_that_is_lacking_is_named_with_the_command_that_grants_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    denied = LogDenied("Kafka denies us Describe on topic log", hint="kafka-acls.sh")
+
+    def refuse(*_: object) -> None:
+        raise denied
+
+    monkeypatch.setattr(LogTopics, "open", refuse)
+    with pytest.raises(LogDenied) as caught:
+        await KafkaLog.open("127.0.0.1:1", "log")
+    assert caught.value is denied
 
 
 async def test_following_from_before_the_trimmed_beginning_is_a_gap(
@@ -210,13 +232,24 @@ async def test_who_asks_where_the_log_ends_waits_for_no_rest_of_the_reader(
     log: KafkaLog, kafka_bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kafka_arrivals, "_REST_SECONDS", PATIENCE_SECONDS + 30)
+    rests, rest = threading.Event(), KafkaArrivals.rest
+
+    def rest_as_told(self: KafkaArrivals) -> None:
+        rests.set()
+        rest(self)
+
+    monkeypatch.setattr(KafkaArrivals, "rest", rest_as_told)
     following = Following(log)
-    log.append(0, b"ours", never)
-    await following.seen(1)
+    ours = 0
+    while not rests.is_set():  # it does not where it reads a record before the loop is told where that lies
+        log.append(0, b"ours", never)
+        ours += 1
+        await following.seen(ours)
+        await asyncio.to_thread(rests.wait, 0.1)
     write_as_a_stranger(kafka_bootstrap, topic, b"theirs", partition=0)
-    assert (await log.known_end_offsets())[0] == 2
-    await following.seen(2)
-    assert following.values(0) == [b"ours", b"theirs"]
+    assert (await log.known_end_offsets())[0] == ours + 1
+    await following.seen(ours + 1)
+    assert following.values(0)[ours:] == [b"theirs"]
 
 
 async def test_what_was_delivered_and_trimmed_before_it_was_read_is_no_gap(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tests.log.following import PATIENCE_SECONDS, never
-from tests.log.producing import Producer
+from tests.log.producing import Producer, Report
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
 from topicfold.log import kafka_appender, kafka_producers
 from topicfold.log.codec import MAX_EVENT_BYTES
@@ -27,9 +29,12 @@ class World:
     def __init__(self) -> None:
         self.told: asyncio.Queue[int] = asyncio.Queue()
         self.failures: asyncio.Queue[TopicfoldError] = asyncio.Queue()
+        self.failed: list[bytes] = []
+        self.written: list[Entry] = []
         loop = asyncio.get_running_loop()
 
         def written(entries: list[Entry]) -> None:
+            self.written += entries
             for entry in entries:
                 loop.call_soon_threadsafe(self.told.put_nowait, entry.offset)
 
@@ -42,6 +47,14 @@ class World:
             await asyncio.sleep(0)
             await asyncio.sleep(0)
         return Producer.made[-1]
+
+    def append_at_once(self, *values: bytes) -> None:
+        """Append in this turn of the loop: all but the first are a batch. Those that fail are then in `failed`."""
+        for value in values:
+            self.appender.append(0, value, partial(self._fail, value))
+
+    def _fail(self, value: bytes, _: TopicfoldError) -> None:
+        self.failed.append(value)
 
     async def next_told(self) -> int:
         return await asyncio.wait_for(self.told.get(), PATIENCE_SECONDS)
@@ -79,6 +92,56 @@ async def test_what_cannot_be_sent_fails_in_a_later_turn(world: World) -> None:
     world.appender.append(0, b"value", world.failures.put_nowait)
     assert world.failures.empty()
     assert isinstance(await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS), LogUnavailable)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "failure"),
+    [
+        (BufferError("queue full"), Overloaded),
+        (KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE)), TooLarge),
+        (KafkaException(KafkaError(KafkaError._TIMED_OUT)), LogUnavailable),
+    ],
+)
+async def test_what_kafka_s_client_does_not_take_fails_and_nothing_else_of_its_turn_does(
+    world: World, monkeypatch: pytest.MonkeyPatch, refusal: Exception, failure: type[TopicfoldError]
+) -> None:
+    producer, produce = await world.append(), Producer.produce
+
+    def picky(topic: str, value: bytes, key: bytes, partition: int, on_delivery: Report) -> None:
+        if partition == 1:
+            raise refusal
+        produce(producer, topic, value, key, partition, on_delivery)
+
+    monkeypatch.setattr(producer, "produce", picky)
+    world.appender.append(1, b"refused", world.failures.put_nowait)
+    world.appender.append(0, b"sent", world.failures.put_nowait)
+    assert type(await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS)) is failure
+    assert producer.sent == [[b"0"], [b"sent"]]
+    producer.report(5)
+    producer.report(6)
+    assert [await world.next_told(), await world.next_told()] == [5, 6]
+    assert world.failures.empty()
+    assert Producer.made == [producer]
+    assert not producer.is_purged
+
+
+async def test_outcomes_are_looked_for_as_soon_as_something_was_sent(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_producers, "_WAIT_SECONDS", PATIENCE_SECONDS * 10)
+    hurried = World()
+    producer = await hurried.append()
+    producer.report(3)
+    assert await hurried.next_told() == 3
+    await hurried.appender.close()
+
+
+async def test_who_waited_in_vain_above_a_quota_is_told_so(world: World) -> None:
+    producer = await world.append()
+    producer.settings["throttle_cb"](SimpleNamespace(broker_name="b1", throttle_time=9.0))
+    producer.report(None, KafkaError(KafkaError._MSG_TIMED_OUT))
+    failure = await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS)
+    assert failure.reason.startswith("Kafka: b1 lets us wait for 9.0 s")
 
 
 async def test_places_counted_from_one_that_kafka_s_client_does_not_know_are_not_told(world: World) -> None:
@@ -205,16 +268,41 @@ async def test_no_more_appends_wait_than_are_allowed(world: World, monkeypatch: 
         world.appender.append(1, b"fourth", never)
 
 
-async def test_what_kafka_s_client_does_not_take_of_a_batch_fails(world: World) -> None:
+async def test_what_kafka_s_client_does_not_take_of_a_batch_fails_and_the_rest_does_not(world: World) -> None:
     producer = Producer.made[-1]
-    producer.room = 0
-    for value in (b"sent alone", b"refused", b"refused"):
+    producer.room = 1
+    world.append_at_once(b"alone", b"taken", b"refused", b"refused, too")
+    for offset in (5, 6):
+        await asyncio.sleep(0)
+        producer.report(offset)
+        assert await world.next_told() == offset
+    assert world.failed == [b"refused", b"refused, too"]
+    assert not producer.is_purged
+
+
+async def test_a_producer_that_refuses_a_batch_because_it_broke_is_replaced(world: World) -> None:
+    broken = await world.append()
+    broken.room, broken.is_broken = 0, True
+    for value in (b"first", b"second"):
         world.appender.append(0, value, world.failures.put_nowait)
     for _ in range(2):
         assert isinstance(await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS), LogUnavailable)
-    producer.report(5)
-    assert await world.next_told() == 5
-    assert world.failures.empty()
+    assert broken.is_purged
+    assert len(Producer.made) == 2
+
+
+async def test_each_append_of_a_batch_has_an_outcome_of_its_own(world: World) -> None:
+    world.append_at_once(b"alone", b"first", b"second", b"third")
+    await asyncio.sleep(0)
+    [producer] = Producer.made
+    producer.report(7)
+    producer.report(8)
+    producer.report(None, KafkaError(KafkaError.NOT_ENOUGH_REPLICAS))
+    producer.report(9)
+    for offset in (7, 8, 9):
+        assert await world.next_told() == offset
+    assert world.written == [Entry(0, 7, b"alone"), Entry(0, 8, b"first"), Entry(0, 9, b"third")]
+    assert world.failed == [b"second"]
 
 
 async def test_closing_fails_what_waits_in_every_producer(world: World) -> None:

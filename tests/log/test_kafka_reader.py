@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException, TopicPartition
 
 from topicfold.errors import LogUnavailable
 from topicfold.log import kafka_ends, kafka_reader
@@ -18,12 +19,14 @@ from topicfold.log.port import Entry
 
 
 class Consumer:
-    """Answers that each partition ends at 7, but for the first `silent` questions; keeps how long each may take."""
+    """Answers that each partition ends at 7, but for the first `silent` questions; keeps how long each may take, and of
+    how many partitions it is."""
 
     def __init__(self, silent: int, code: int = KafkaError._TIMED_OUT) -> None:
         self.silent = silent
         self._code = code
         self.waited: list[float] = []
+        self.asked_for: list[int] = []
         self.leaders_asked = 0
         self.settings: dict[str, Any] = {}
         self.trouble: KafkaError | None = None
@@ -39,6 +42,7 @@ class Consumer:
 
     def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         self.waited.append(timeout)
+        self.asked_for.append(len(wanted))
         if len(self.waited) <= self.silent:
             raise KafkaException(KafkaError(self._code))
         return [TopicPartition(each.topic, each.partition, 7) for each in wanted]
@@ -112,6 +116,33 @@ def test_a_refusal_is_told_at_once(reader_of: Callable[[Consumer], KafkaReader])
     with pytest.raises(LogUnavailable, match="Kafka denies us Describe on topic log"):
         reader_of(consumer).end_offsets(range(2), 1.0)
     assert len(consumer.waited) == 1
+
+
+class Bounded(Consumer):
+    """Answers that each partition begins at 2 and ends at 7."""
+
+    def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        places = {OFFSET_BEGINNING: 2, OFFSET_END: 7}
+        return [TopicPartition(each.topic, each.partition, places[each.offset]) for each in wanted]
+
+
+def test_where_partitions_begin_is_not_where_they_end_whoever_is_asked(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    reader = reader_of(Bounded(silent=0))
+    begin, end = {0: 2, 1: 2}, {0: 7, 1: 7}
+    assert reader.start_offsets() == reader.told_start_offsets(range(2), 1.0) == begin
+    assert reader.end_offsets(range(2), 1.0) == reader.told_end_offsets(range(2), 1.0) == end
+
+
+def test_where_partitions_begin_is_waited_for_as_long_as_for_where_they_end(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    consumer = Consumer(silent=0)
+    reader = reader_of(consumer)
+    for _ in range(2):
+        reader.start_offsets()
+    assert 0 < consumer.waited[-1] <= kafka_reader.OFFSETS_SECONDS
 
 
 class Clock:
@@ -197,6 +228,24 @@ def test_an_offset_that_comes_with_an_error_is_no_answer(
     assert errors == []
 
 
+def test_what_a_broker_said_is_told_though_other_answers_did_not_come_in_time_before_and_after(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = itertools.chain(
+        [KafkaError._TIMED_OUT, KafkaError.OFFSET_NOT_AVAILABLE], itertools.repeat(KafkaError._TIMED_OUT)
+    )
+
+    def fails(*_: object, **__: object) -> None:
+        raise KafkaException(KafkaError(next(codes)))
+
+    consumer = Consumer(silent=0)
+    reader = reader_of(consumer)
+    reader.end_offsets(range(2), 1.0)
+    monkeypatch.setattr(consumer, "offsets_for_times", fails)
+    with pytest.raises(LogUnavailable, match=r"^Kafka: Broker: "):
+        reader.end_offsets(range(2), 0.2)
+
+
 class Behind(Consumer):
     """Leads both partitions, and does not know where partition 0 ends until enough replicas are in sync."""
 
@@ -227,6 +276,38 @@ def test_a_broker_that_says_no_word_of_the_topic_s_leaders_says_why(
         reader_of(consumer).leaders(1.0)
 
 
+def test_partitions_without_a_leader_and_those_that_the_log_was_opened_without_are_led_by_nobody(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consumer = Consumer(silent=0)
+    monkeypatch.setattr(consumer, "list_topics", lambda *_: leading({0: -1, 1: 4, 2: 4}))
+    assert [*reader_of(consumer).leaders(1.0)] == [[1]]
+
+
+def test_where_nobody_ever_said_who_leads_that_is_not_taken_for_nobody(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    consumer = Halved(silent=0)
+    consumer.leaders_asked = 1
+    with pytest.raises(LogUnavailable, match="no answer"):
+        reader_of(consumer).leaders(1.0)
+
+
+def test_that_a_broker_answered_is_not_said_of_an_outage_that_came_later(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silence(_: str, __: float) -> None:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    consumer = Consumer(silent=1_000)
+    reader = reader_of(consumer)
+    with pytest.raises(LogUnavailable, match="Kafka answers"):
+        reader.told_end_offsets(range(2), 0.05)
+    monkeypatch.setattr(consumer, "list_topics", silence)
+    with pytest.raises(LogUnavailable, match="no answer"):
+        reader.told_end_offsets(range(2), 0.05)
+
+
 def test_a_leader_that_is_silent_is_not_asked_for_each_of_its_partitions(
     reader_of: Callable[[Consumer], KafkaReader],
 ) -> None:
@@ -234,30 +315,44 @@ def test_a_leader_that_is_silent_is_not_asked_for_each_of_its_partitions(
     with pytest.raises(LogUnavailable, match="not the brokers that lead"):
         reader_of(consumer).told_end_offsets(range(2), 0.05)
     assert sum(consumer.waited) < 0.5
+    assert {*consumer.asked_for} == {2}
+
+
+class Paging(Consumer):
+    """Tells these messages of a partition that begins at 6 and ends at 7."""
+
+    def __init__(self, *messages: SimpleNamespace) -> None:
+        super().__init__(silent=0)
+        self._messages = iter(messages)
+
+    def assign(self, _: object) -> None:
+        pass
+
+    def unassign(self) -> None:
+        pass
+
+    def poll(self, _: float) -> Any:
+        return next(self._messages)
+
+    def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        return [TopicPartition(each.topic, each.partition, 6 + (each.offset == OFFSET_END)) for each in wanted]
+
+
+def failing(code: int) -> SimpleNamespace:
+    return SimpleNamespace(error=lambda: KafkaError(code), offset=lambda: None)
 
 
 def test_who_may_not_use_the_name_of_a_group_reads_pages_all_the_same(
     reader_of: Callable[[Consumer], KafkaReader],
 ) -> None:
-    messages = [
-        SimpleNamespace(error=lambda: KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED), offset=lambda: None),
-        SimpleNamespace(error=lambda: None, offset=lambda: 6, value=lambda: b"a"),
-    ]
+    record = SimpleNamespace(error=lambda: None, offset=lambda: 6, value=lambda: b"a")
+    consumer = Paging(failing(KafkaError.GROUP_AUTHORIZATION_FAILED), record)
+    assert reader_of(consumer).page(0, 6, 1) == [Entry(0, 6, b"a")]
 
-    class Told(Consumer):
-        def assign(self, _: object) -> None:
-            pass
 
-        def unassign(self) -> None:
-            pass
-
-        def poll(self, _: float) -> SimpleNamespace:
-            return messages.pop(0)
-
-        def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
-            return [TopicPartition(each.topic, each.partition, 6 + (each.offset == OFFSET_END)) for each in wanted]
-
-    assert reader_of(Told(silent=0)).page(0, 6, 1) == [Entry(0, 6, b"a")]
+def test_who_may_not_read_is_told_so_of_a_page_at_once(reader_of: Callable[[Consumer], KafkaReader]) -> None:
+    with pytest.raises(LogUnavailable, match="Kafka denies us Read on topic log"):
+        reader_of(Paging(failing(KafkaError.TOPIC_AUTHORIZATION_FAILED))).page(0, 6, 1)
 
 
 def test_behind_a_question_that_nobody_answered_it_is_asked_who_leads_now(

@@ -21,10 +21,13 @@ class World:
         monkeypatch.setattr(kafka_same_topic, "time", clock)
         self.answers: list[WrongLog | LogUnavailable | None] = []
         self.same_topic = SameTopic(self._look)
+        self.comes_into_doubt_meanwhile = False
 
     def _look(self) -> WrongLog | None:
         self.asked += 1
         answer = self.answers.pop(0)
+        if self.comes_into_doubt_meanwhile:
+            self.same_topic.doubt()
         if isinstance(answer, LogUnavailable):
             raise answer
         return answer
@@ -65,3 +68,14 @@ def test_a_doubt_lasts_until_it_is_answered(world: World) -> None:
         world.same_topic.fault(lambda: True)
     assert world.fault() is None
     assert world.asked == 5
+
+
+def test_what_comes_into_doubt_while_kafka_answers_is_asked_again(world: World) -> None:
+    world.same_topic.doubt()
+    world.answers = [None, None]
+    world.comes_into_doubt_meanwhile = True
+    world.fault()
+    world.comes_into_doubt_meanwhile = False
+    for _ in range(2):
+        world.fault()
+    assert world.asked == 2

@@ -68,11 +68,20 @@ def test_a_new_topic_has_as_many_copies_as_the_brokers_allow_up_to_three(brokers
 
 
 @pytest.mark.parametrize(
-    "name", ["acks", "delivery.report.only.error", "isolation.level", "bootstrap.servers", "message.max.bytes"]
-)
+    "name",
+    [
+        "bootstrap.servers", "message.max.bytes",
+        *kafka_settings._CLIENT, *kafka_settings.PRODUCER, *kafka_settings.CONSUMER,
+    ],
+)  # fmt: skip
 async def test_a_pinned_setting_may_not_be_given(name: str) -> None:
     with pytest.raises(BadSetting, match=name.replace(".", r"\.")):
         await KafkaLog.open("127.0.0.1:1", "log", kafka_settings={name: "x"})
+
+
+async def test_a_topic_of_a_name_that_kafka_does_not_allow_is_a_bad_setting() -> None:
+    with pytest.raises(BadSetting, match="'a/b': Kafka does not allow such a name"):
+        await KafkaLog.open("127.0.0.1:1", "a/b")
 
 
 async def test_a_setting_that_librdkafka_does_not_know_is_a_bad_setting() -> None:
@@ -92,7 +101,7 @@ async def test_a_setting_that_no_producer_of_ours_can_have_is_a_bad_setting_befo
         ("cleanup.policy", "compact,delete", "delete", True),
         ("retention.ms", "604800000", "-1", True),
         ("retention.bytes", "1000000", "-1", True),
-        ("max.message.bytes", "1000", "1048588", True),
+        ("max.message.bytes", "2000", "1048588", True),
         ("unclean.leader.election.enable", "true", "false", False),
         ("message.timestamp.type", "CreateTime", "LogAppendTime", False),
     ],
@@ -142,9 +151,15 @@ def test_on_enough_brokers_too_few_copies_come_with_the_commands_that_make_more(
 
 
 def test_settings_that_can_be_put_right_are_no_mere_advice() -> None:
-    found = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
+    found = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1", "max.message.bytes": "2000"}
     problems = kafka_settings.topic_problems("host:1", "log", found, {0: [1, 2, 3]}, [1, 2, 3])
     assert {(each.setting, each.is_advice) for each in problems} == {(name, False) for name in found}
+
+
+@pytest.mark.parametrize("in_sync", ["2", "3"])
+def test_where_more_is_safer_more_is_no_problem(in_sync: str) -> None:
+    found = {"max.message.bytes": "9999999", "min.insync.replicas": in_sync}
+    assert kafka_settings.topic_problems("host:1", "log", found, {0: [1, 2, 3]}, [1, 2, 3]) == []
 
 
 async def test_a_topic_that_takes_nothing_for_want_of_replicas_in_sync_is_reported(
@@ -160,7 +175,7 @@ def test_partitions_that_take_nothing_for_want_of_replicas_in_sync_are_named() -
     assert kafka_settings.too_few_in_sync(configuration, {0: 2, 1: 3}, 3) == []
     [never] = kafka_settings.too_few_in_sync(configuration, {0: 1}, 1)
     assert never.repair == "give each partition 2 replicas, or lower min.insync.replicas: it has 1"
-    [problem] = kafka_settings.too_few_in_sync(configuration, {2: 1, 1: 2, 0: 1}, 3)
+    [problem] = kafka_settings.too_few_in_sync(configuration, {2: 1, 1: 2, 0: 1}, 2)
     assert problem.repair.startswith("start the brokers that are down")
     assert (problem.found, problem.wanted, problem.refuses_writes) == ("1 (partition 0, 2)", "2 or more", False)
     assert (problem.denies_writes, problem.partitions) == (True, [0, 2])

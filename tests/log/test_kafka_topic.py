@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AclOperation
 
 from tests.brokers.fenced import fenced_broker
-from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
+from topicfold.errors import LogGap, LogUnavailable, TopicfoldError, WrongLog
 from topicfold.log.kafka_settings import client_settings
 from topicfold.log.kafka_topic import LogTopic, LogTopics
 
@@ -80,10 +81,33 @@ def test_a_topic_that_kafka_does_not_describe_in_time_is_not_taken_for_one_that_
         topics.problems(TOPIC)
 
 
+def test_what_was_wrong_with_connections_is_not_said_of_a_later_question() -> None:
+    topics = asking(Admin(KafkaError._TIMED_OUT, {}))
+    topics._connections.note(KafkaError(KafkaError._AUTHENTICATION, "b1: invalid credentials"))
+    with pytest.raises(LogUnavailable, match="no answer"):
+        topics.problems(TOPIC)
+
+
+def test_a_topic_that_kafka_does_not_describe_in_time_is_not_taken_for_the_one_that_was_opened() -> None:
+    with pytest.raises(LogUnavailable):
+        asking(Admin(KafkaError._TIMED_OUT, {})).another(TOPIC)
+    answering = asking(Admin(of_replicas(1, 1), {}))
+    assert answering.another(TOPIC) is None
+    assert isinstance(answering.another(replace(TOPIC, id="of the former")), WrongLog)
+
+
 def test_a_topic_has_as_many_copies_as_the_partition_that_has_the_fewest() -> None:
     [problem] = asking(Admin(of_replicas(1, 3), {})).problems(TOPIC)
     assert (problem.setting, problem.found, problem.is_advice) == ("replication.factor", "1", False)
     assert asking(Admin(of_replicas(3, 3), {})).problems(TOPIC) == []
+
+
+def test_replicas_that_are_not_in_sync_are_not_counted_as_if_they_were() -> None:
+    partitions = of_replicas(3, 3)
+    partitions[1].isr = partitions[1].isr[:1]
+    least = {"min.insync.replicas": SimpleNamespace(name="min.insync.replicas", value="2")}
+    [problem] = asking(Admin(partitions, least)).problems(TOPIC)
+    assert (problem.denies_writes, problem.found) == (True, "1 (partition 1)")
 
 
 def test_settings_that_may_not_be_read_are_a_problem_and_those_that_are_not_told_in_time_are_none_yet() -> None:
@@ -93,6 +117,31 @@ def test_settings_that_may_not_be_read_are_a_problem_and_those_that_are_not_told
     )  # fmt: skip
     with pytest.raises(LogUnavailable):
         asking(Admin(of_replicas(3, 3), KafkaError._TIMED_OUT)).problems(TOPIC)
+
+
+def test_a_topic_whose_settings_another_broker_does_not_know_yet_is_not_taken_for_one_that_is_gone() -> None:
+    with pytest.raises(LogUnavailable):
+        asking(Admin(of_replicas(3, 3), KafkaError.UNKNOWN_TOPIC_OR_PART)).problems(TOPIC)
+
+
+def test_a_topic_that_was_just_made_is_there_once_each_of_its_partitions_has_a_leader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    admin = Admin([], {"max.message.bytes": SimpleNamespace(name="max.message.bytes", value="1000")})
+    leaders: list[Sequence[int | None] | None] = [None, None, [1, None], [1, 2]]
+
+    def told_next(*_: object, **__: object) -> dict[str, Future[Any]]:
+        told = leaders.pop(0)
+        if told is None:
+            return {"log": answer(KafkaError.UNKNOWN_TOPIC_OR_PART)}
+        partitions = [SimpleNamespace(leader=each) for each in told]
+        return {"log": answer(SimpleNamespace(topic_id="its id", partitions=partitions))}
+
+    monkeypatch.setattr(admin, "describe_topics", told_next)
+    monkeypatch.setattr(admin, "create_topics", lambda *_, **__: {"log": answer(None)})
+    opened = asking(admin).open("log", 2)
+    assert opened == LogTopic("log", "its id", 2, 1_000)
+    assert leaders == []
 
 
 @pytest.mark.parametrize(
@@ -144,9 +193,12 @@ def test_a_cluster_none_of_whose_brokers_is_in_service_is_one_that_cannot_be_rea
             topics.open("log", 8)
 
 
-def test_whoever_asks_about_topics_keeps_no_lines_of_an_outage(caplog: pytest.LogCaptureFixture) -> None:
+def test_whoever_asks_about_topics_keeps_no_lines_of_an_outage(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
     topics = LogTopics(client_settings("127.0.0.1:1", {"debug": "broker"}), "127.0.0.1:1")
     with pytest.raises(LogUnavailable, match=r"Connection refused$"):
         topics.open("log", 1)
     topics._admin.poll(0)
     assert caplog.messages == []
+    assert capfd.readouterr().err == ""

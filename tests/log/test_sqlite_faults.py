@@ -16,6 +16,7 @@ import pytest
 from tests.full_disk import no_room
 from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
+from topicfold.log import sqlite
 from topicfold.log.port import Entry
 from topicfold.log.sqlite import SqliteLog
 from topicfold.log.sqlite_errors import translated
@@ -329,6 +330,17 @@ async def test_a_thread_that_breaks_by_the_last_that_it_was_given_ends_all_the_s
     await asyncio.wait_for(closing, PATIENCE_SECONDS)
     assert await held
     assert len(failures) == 1
+
+
+async def test_a_thread_that_does_not_answer_in_time_leaves_the_log_unavailable(
+    log: SqliteLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "_ANSWER_SECONDS", 0.01)
+    may_go_on, bounds = threading.Event(), SqliteFile.bounds
+    monkeypatch.setattr(SqliteFile, "bounds", lambda file: may_go_on.wait(PATIENCE_SECONDS) and bounds(file))
+    with pytest.raises(LogUnavailable, match="did not answer within"):
+        await log.end_offsets()
+    may_go_on.set()
 
 
 async def test_a_log_that_is_closed_delivers_nothing_that_was_on_its_way(log: SqliteLog) -> None:

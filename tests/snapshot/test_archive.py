@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_put
 from tests.compaction.folding import Tables, placed, run_here
 from topicfold.compaction import merging
 from topicfold.compaction.compactor import Compactor
+from topicfold.compaction.delta_tables import opened, write_version
+from topicfold.compaction.publishing import publish
+from topicfold.errors import SnapshotDamaged
 from topicfold.log.codec import encode_audit
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import HASH_NAME, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Verdict
 from topicfold.snapshot import archive
 from topicfold.snapshot.archive import Archive, ArchivedNamespace, _Newest
+from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.delta_files import active_files
+from topicfold.snapshot.tables import HISTORY
 from topicfold.state.aggregate import Etag
 
 BATCH, BATCHES, NAMES = 50, 80, 1_000
@@ -85,6 +92,30 @@ def test_topics_of_a_life_that_ended_are_not_those_of_the_next(tmp_path: Path) -
     assert (found.incarnation, [*found.topics()]) == (an_id(4), [])
 
 
+def test_topics_of_another_namespace_of_the_same_partition_are_not_those_of_this(tmp_path: Path) -> None:
+    log = [namespace_put(1), namespace_put(2, name="public/other"), topic_put(3, an_id(1))]
+    log += [topic_put(4, an_id(2), name="persistent://public/other/orders")]
+    found = namespace_after(tmp_path, log)
+    assert found is not None
+    assert [name for name, _ in found.topics()] == [TOPIC]
+
+
+def test_the_life_of_a_namespace_is_told_in_the_log_s_order_though_files_were_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merging, "MANY", 2)
+    job = Compactor(tmp_path, LogIdentity(bytes(16), 1, HASH_NAME))
+    job.take(run_here(placed(0, [namespace_put(1)])), slices=1)
+    job.take(run_here(placed(0, [namespace_delete(2, an_id(1))], 1)), slices=1)
+    merging.merge_small_files(tmp_path, "history")
+    job.take(run_here(placed(0, [namespace_put(3, an_id(2))], 2)), slices=1)
+    job.close()
+    assert len(active_files(tmp_path, "history").paths) == 2
+    archive = Archive(tmp_path, bytes(16), 1)
+    found = [archive.namespace_at(NAMESPACE, 0, position) for position in range(4)]
+    assert [each and each.incarnation for each in found] == [None, an_id(1), None, an_id(3)]
+
+
 def test_an_etag_is_of_the_last_update_that_changed_the_record(tmp_path: Path) -> None:
     changing = (operation(1), operation(2), operation(3, Verdict.UNCHANGED))
     log = [namespace_put(1), topic_put(2, an_id(1), operations=changing)]
@@ -128,3 +159,56 @@ def test_a_time_is_found_at_the_same_place_though_files_were_merged(
     job.close()
     assert len(active_files(tmp_path, "history").paths) == 3 - is_merged
     assert Archive(tmp_path, bytes(16), 1).position_at(0, 20, len(log)) == len(log)
+
+
+def test_a_damaged_commit_that_was_given_up_before_it_was_published_is_not_read(tmp_path: Path) -> None:
+    log = [namespace_put(1), topic_put(2, an_id(1)), topic_put(3, an_id(1), an_id(2))]
+    tables = Tables(tmp_path, 1)
+    tables.take(placed(0, log[:2]))
+    base = tables.base
+    tables.take(placed(0, log[2:], 2))
+    for each in tables.commit.added:
+        (tmp_path / each.path).write_bytes(b"damaged")
+    tables.base = replace(base, sequence=3)
+    tables.take(placed(0, log[2:], 2))
+    found = Archive(tmp_path, bytes(16), 1).events_of(AggregateKind.TOPIC, TOPIC, 0, 2, 9)
+    assert [each.offset for each in found] == [2, 1]
+
+
+def test_events_of_a_commit_that_was_given_up_count_once_though_it_is_still_published(tmp_path: Path) -> None:
+    log = [namespace_put(1), topic_put(2, an_id(1))]
+    said = [
+        each._replace(audit=encode_audit(AuditTrail((), time, -1))) for each, time in zip(log, (30, 10), strict=True)
+    ]
+    tables = Tables(tmp_path, 1)
+    tables.take(placed(0, said[:1]))
+    base = tables.base
+    tables.take(placed(0, said[1:], 1))
+    publish(tmp_path, tables.commit)
+    archive = Archive(tmp_path, bytes(16), 1)
+    assert archive.position_at(0, 20, 2) == 0
+    tables.base = replace(base, sequence=3)
+    tables.take(placed(0, said[1:], 1))
+    assert archive.position_at(0, 20, 2) == 0
+    found = archive.namespace_at(NAMESPACE, 0, 2)
+    assert found is not None
+    assert [name for name, _ in found.topics()] == [TOPIC]
+
+
+def test_nothing_is_told_from_a_file_of_somebody_else_with_a_flipped_bit(tmp_path: Path) -> None:
+    job = Compactor(tmp_path, LogIdentity(bytes(16), 1, HASH_NAME))
+    job.take(run_here(placed(0, [namespace_put(1), topic_put(2, an_id(1), payload=b"as it was")])), slices=1)
+    job.close()
+    [ours] = active_files(tmp_path, "history").paths
+    theirs = tmp_path / "history" / "part-0.parquet"
+    rows = pq.read_table(tmp_path / ours, schema=HISTORY)
+    plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    pq.write_table(rows, theirs, **plain, write_page_checksum=True)
+    entry = DataFile("history/part-0.parquet", theirs.stat().st_size, rows.num_rows, "")
+    assert write_version(opened(tmp_path, "history"), theirs.parent, [entry], {Path(ours).name}, 0, None)
+    archive = Archive(tmp_path, bytes(16), 1)
+    [event] = archive.events_of(AggregateKind.TOPIC, TOPIC, 0, 1, 9)
+    assert event.event.payload == b"as it was"
+    theirs.write_bytes(theirs.read_bytes().replace(b"as it was", b"as it war"))
+    with pytest.raises(SnapshotDamaged):
+        archive.events_of(AggregateKind.TOPIC, TOPIC, 0, 1, 9)

@@ -69,6 +69,15 @@ def test_nothing_is_left_of_a_commit_for_which_there_is_no_room(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_a_damaged_commit_hides_none_before_it(tmp_path: Path) -> None:
+    for sequence in (1, 2, 3):
+        put(tmp_path, sequence)
+    manifest(tmp_path, 2).write_bytes(b"damaged")
+    damaged: list[SnapshotDamaged] = []
+    assert [each.sequence for each in readable_commits(tmp_path, damaged.append)] == [3, 1]
+    assert [each.values["sequence"] for each in damaged] == [2]
+
+
 def test_the_newest_comes_first(tmp_path: Path) -> None:
     assert sequences(tmp_path) == []
     put(tmp_path, 9)

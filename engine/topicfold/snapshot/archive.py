@@ -186,8 +186,11 @@ class Archive:
         return life
 
     def _rows(self, columns: list[str], wanted: pc.Expression) -> Iterator[pa.Table]:
-        """Yield rows in batches, in no order. A row comes twice where a commit that was given up is still published."""
+        """Yield rows in batches, in no order; none of commits that were given up, which may still be published."""
         commits = [*self._commits()]
+        for commit in commits:
+            if commit.after < commit.sequence - 1:
+                wanted &= (pc.field("sequence") <= commit.after) | (pc.field("sequence") >= commit.sequence)
         paths = self._paths(commits)
         try:
             with naming_shortage(self._root / _TABLE):
