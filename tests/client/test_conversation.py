@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ from topicfold.errors import (
 OK = Answer(204, {}, None)
 NOT_READY = Answer(503, {}, {"code": "not_ready", "detail": "still folding"})
 UNKNOWN = Answer(504, {}, {"code": "outcome_unknown", "detail": "no verdict", "operation": "ab" * 16})
+NO_ROUTE = {"code": "no_route", "detail": "there is no route /x"}
 REFUSED = NoAnswer("connection refused", was_sent=False)
 CUT = NoAnswer("connection reset", was_sent=True)
 CLOSED = NoAnswer(HUNG_UP, was_sent=True)
@@ -109,13 +111,16 @@ def test_a_server_that_answered_meanwhile_is_not_taken_to_speak_tls() -> None:
     assert "https" not in f"{lost.value.reason} {lost.value.hint} {lost.value.values.get('instead')}"
 
 
-@pytest.mark.parametrize("body", [None, {}, {"code": "no_route", "detail": "there is no route /x"}])
 @pytest.mark.parametrize(
-    ("url", "hint"),
-    [("http://h/x/y", "a path, /x/y, .* try http://h$"), ("http://h", "the URL is that of a Topicfold server")],
+    ("url", "body", "hint"),
+    [
+        *product(["http://h/x/y"], [None, {}, NO_ROUTE], ["a path, /x/y, .* try http://h$"]),
+        *product(["http://h"], [None, {}], ["the URL is that of a Topicfold server"]),
+        ("http://h", NO_ROUTE, "^Upgrade the server to the client's version.$"),
+    ],
 )
 def test_who_knows_no_such_route_is_not_taken_to_say_that_a_topic_is_missing(
-    url: str, hint: str, body: dict[str, str] | None
+    url: str, body: dict[str, str] | None, hint: str
 ) -> None:
     found = refusal_of(Answer(404, {}, body), Server(url), "GET /api/v1/topics")
     assert isinstance(found, UnexpectedAnswer)

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from topicfold.client.call import NO_JSON, Answer, Call
-from topicfold.client.errors import UnexpectedAnswer
+from topicfold.client.errors import OLDER_SERVER, UnexpectedAnswer
 from topicfold.client.silence import NoAnswer, Server
 from topicfold.errors import (
     FixRequest,
@@ -175,17 +175,18 @@ def refusal_of(answer: Answer, server: Server, what: str) -> TopicfoldError:
         )
     problem = answer.body if isinstance(answer.body, Mapping) else {}
     if answer.status == HTTPStatus.NOT_FOUND and (not problem or problem.get("code") == NO_ROUTE):
-        return _unknown_there(server, what)
+        return _unknown_there(server, what, is_topicfold=bool(problem))
     return error_of(problem or {"detail": f"HTTP status {answer.status} from {server.place} to {what}"}, answer.status)
 
 
-def _unknown_there(server: Server, what: str) -> UnexpectedAnswer:
-    """Return the error that whoever listens there has no such route, be it Topicfold or not."""
+def _unknown_there(server: Server, what: str, *, is_topicfold: bool) -> UnexpectedAnswer:
+    """Return the error that whoever listens there has no such route: not under this path, or it is too old for it."""
     place = urlsplit(server.url)
     hint = f"The URL has a path, {place.path}, under which there is no Topicfold server; try {place.scheme}://{place.netloc}"
+    older = OLDER_SERVER if is_topicfold else None
     return UnexpectedAnswer(
         f"{server.place} does not know {what}",
-        hint=hint if place.path else None,
+        hint=hint if place.path else older,
         url=server.url,
         status=HTTPStatus.NOT_FOUND,
     )

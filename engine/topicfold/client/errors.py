@@ -16,6 +16,9 @@ from __future__ import annotations
 
 from topicfold.errors import OperatorNeeded, OutcomeUnknown, TopicfoldError, Wait
 
+OLDER_SERVER = "Upgrade the server to the client's version."
+"""The hint where a server of Topicfold does not know what this client asks for."""
+
 
 class ServerUnreachable(Wait):
     """No server answered, and nothing was changed; `values` hold `url`."""
@@ -55,7 +58,7 @@ class QueryUnconfirmed(UnexpectedAnswer):
     """
 
     code = "query_unconfirmed"
-    default_hint = "Upgrade the server to the client's version."
+    default_hint = OLDER_SERVER
 
     def __init__(self, *, url: str, asked: str, confirmed: str | None, hint: str | None = None) -> None:
         said = "does not say what it understood" if confirmed is None else f"understood {confirmed}"
