@@ -151,6 +151,14 @@ def test_a_topic_whose_name_is_no_text_to_yaml_is_told_to_be_quoted(tmp_path: Pa
     assert said.endswith(f"name must be text, not {kind}; put it in quotes")
 
 
+def test_a_name_that_is_no_text_is_not_written_out_where_its_topic_is_named(tmp_path: Path) -> None:
+    inner = "&a0 [lol]"
+    for level in range(1, 5):
+        inner = f"&a{level} [{inner}{f', *a{level - 1}' * 9}]"
+    said = problems_of(tmp_path, f"topics: [{{name: {inner}}}]")
+    assert said.endswith("topic 1: name must be text, not a list; put it in quotes")
+
+
 def test_policies_that_are_in_themselves_are_refused(tmp_path: Path) -> None:
     assert "local" in problems_of(tmp_path, "topics: [{name: a, policies: &p {local: *p}}]")
 

@@ -25,6 +25,7 @@ from tests.runtime.nodes import turns
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, NotReady, TopicNotFound
+from topicfold.log.payload import encode_record
 from topicfold.model.events import PAYLOAD_SCHEMA
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord
@@ -329,6 +330,17 @@ async def test_a_record_that_cannot_be_read_is_told_of_and_its_kafka_topic_keeps
     assert await site.once() == [f"failed {ORDERS}: the record of {ORDERS} cannot be read"]
     table._payloads[number] = kept
     assert await site.own("orders") == TEN_MINUTES_IN_KAFKA
+
+
+async def test_a_policy_without_a_member_that_it_always_has_keeps_what_there_is_and_stops_nobody(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    await site.once()
+    half = TopicRecord(local={RETENTION: {"retentionTimeInMinutes": 60}})
+    append_unreadable(site, payload_schema=2, payload=encode_record(half))
+    await site.make("refunds", local={RETENTION: TEN_MINUTES})
+    assert f"failed {ORDERS}: the record of {ORDERS} cannot be read" in await site.once()
+    assert await site.own("orders") == await site.own("refunds") == TEN_MINUTES_IN_KAFKA
 
 
 async def test_a_record_of_a_newer_node_is_told_of_and_its_kafka_topic_keeps_what_it_has(site: Site) -> None:

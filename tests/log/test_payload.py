@@ -105,6 +105,22 @@ def test_a_topic_that_there_cannot_be_is_not_read(wrong: dict[str, Any]) -> None
     assert decode_topic(2, payload) is decode_indexed(2, payload) is None
 
 
+@pytest.mark.parametrize(
+    "half",
+    [
+        {"retentionPolicies": {"retentionTimeInMinutes": 60}},
+        {"publishRate": {}},
+        {"backLogQuotaMap": {"message_age": {"limitSize": 1, "policy": "producer_exception"}}},
+        {"subscriptionPolicies": {"audit": {"dispatchRate": {"dispatchThrottlingRateInMsg": 5}}}},
+    ],
+)
+def test_a_policy_without_a_member_that_it_always_has_is_not_read(half: Policies) -> None:
+    payload = encode_record(TopicRecord(labels={"a": "b"}, local=half))
+    assert decode_topic(2, payload) is decode_topic(2, encode_record(TopicRecord(global_=half))) is None
+    assert decode_namespace(2, encode_record(NamespaceRecord(policies=half))) is None
+    assert decode_indexed(2, payload).labels == {"a": "b"}
+
+
 def test_no_policies_and_none_left_are_told_apart() -> None:
     for record in (TopicRecord(), TopicRecord(local={}), TopicRecord(global_={}), TopicRecord(local={}, global_={})):
         found = decode_topic(payload_schema_of(record), encode_record(record))

@@ -20,6 +20,8 @@ _POST = (
 
 _MUCH_OF_A_HEAD = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-A: " + b"b" * connection.MAX_KEPT_BYTES
 
+_SMALL = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
 _MUCH = b"GET /api/v1/topics?fields=record&limit=50 HTTP/1.1\r\nHost: localhost\r\n%b\r\n"
 
 
@@ -285,6 +287,37 @@ async def test_requests_follow_each_other_on_one_connection(port: int) -> None:
         length = next(line for line in head.split(b"\r\n") if line.startswith(b"content-length"))
         await reader.readexactly(int(length.partition(b": ")[2]))
     writer.close()
+
+
+async def pipelined(rest: RestNode, *, read_after: float = 0.0) -> int:
+    """Have many requests answered behind one whose answer is read late; return how many were read ahead."""
+    loop = asyncio.get_running_loop()
+    answer, count = b"\r\n\r\nok\n", 3_000
+    async with small_reader(rest) as small:
+        sending = asyncio.create_task(loop.sock_sendall(small, _MUCH % b"" + _SMALL * count))
+        read = await loop.sock_recv(small, 1)
+        [served] = connections()
+        await asyncio.sleep(read_after)
+        answered = ahead = 0
+        while answered < count:
+            ahead = max(ahead, len(served.pipeline))
+            more = await loop.sock_recv(small, 1 << 16)
+            assert more
+            read = read[1 - len(answer) :] + more
+            answered += read.count(answer)
+        await sending
+    return ahead
+
+
+async def test_of_requests_that_come_before_others_are_answered_few_are_read_ahead(large: RestNode) -> None:
+    assert 0 < await pipelined(large) <= connection.PIECE_BYTES // len(_SMALL) + 1
+
+
+async def test_the_rest_of_a_head_that_is_not_read_yet_is_not_late(
+    large: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.05)
+    assert await pipelined(large, read_after=0.3)
 
 
 _UPGRADE = (

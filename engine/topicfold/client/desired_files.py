@@ -148,7 +148,8 @@ def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
             continue
         for number, entry in enumerate(document["topics"], 1):
             name = entry.get("name") if isinstance(entry, dict) else None
-            yield f"{path}: topic {number}" + (f" ({name})" if name else ""), entry
+            # Written out, a few lines of aliases would take all memory.
+            yield f"{path}: topic {number}" + (f" ({name})" if name and isinstance(name, str) else ""), entry
 
 
 def _stdin() -> str:

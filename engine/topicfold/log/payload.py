@@ -15,7 +15,8 @@ from topicfold.log.avro import read, schema_called, write
 from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind
 from topicfold.model.made import made
 from topicfold.model.policy.resolve import Policies
-from topicfold.model.policy.values import frozen_value, plain_value
+from topicfold.model.policy.table import BY_NAME
+from topicfold.model.policy.values import frozen_value, is_whole, plain_value
 from topicfold.model.records import (
     EMPTY,
     MAX_PARTITIONS,
@@ -81,18 +82,20 @@ def encode_record(record: Record) -> bytes:
 
 
 def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
-    """Return the topic in `payload`, or None if it cannot be read or has a newer schema."""
+    """Return the topic in `payload`, or None if it cannot be read, lacks part of a policy, or has a newer schema."""
     fields = _fields(AggregateKind.TOPIC, schema, payload)
     if not _is_topic(fields):
         return None
-    local = fields["local"]
+    local, global_ = _policies(fields["local"].get("policies")), _policies(fields.get("global"))
+    if not (_are_whole(local) and _are_whole(global_)):
+        return None
     return TopicRecord(
         fields["partitions"],
         fields["kafkaName"],
         frozen(fields["properties"]),
-        frozen(local["customLabels"]),
-        _policies(local.get("policies")),
-        _policies(fields.get("global")),
+        frozen(fields["local"]["customLabels"]),
+        local,
+        global_,
         _grants(fields),
         _pending(fields),
     )
@@ -105,8 +108,9 @@ def recall_topic(schema: int, payload: bytes) -> TopicRecord | None:
 
 @lru_cache(maxsize=64)
 def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
-    """Return the parts of the topic in `payload` that the fold indexes, or None where `decode_topic` returns None.
+    """Return the parts of the topic in `payload` that the fold indexes, or None if it cannot be read.
 
+    Policies are no such part, so a topic whose policies are not whole is found by its labels.
     Caches the last few: a writer decodes what it has just handed to the log, while the log is busy with it.
     """
     fields = _fields(AggregateKind.TOPIC, schema, payload)
@@ -127,7 +131,8 @@ def decode_namespace(schema: int, payload: bytes) -> NamespaceRecord | None:
     fields = _fields(AggregateKind.NAMESPACE, schema, payload)
     if fields is None:
         return None
-    return NamespaceRecord(frozen(fields["properties"]), _policies(fields.get("policies")) or EMPTY, _grants(fields))
+    policies = _policies(fields.get("policies")) or EMPTY
+    return NamespaceRecord(frozen(fields["properties"]), policies, _grants(fields)) if _are_whole(policies) else None
 
 
 @lru_cache(maxsize=1024)
@@ -175,6 +180,11 @@ def _plain(policies: Policies | None) -> Any:
 def _policies(fields: Mapping[str, Any] | None) -> Policies | None:
     policies: Policies | None = None if fields is None else frozen_value(fields)
     return policies
+
+
+def _are_whole(policies: Policies | None) -> bool:
+    """Return whether no policy lacks what all of its kind have: a retention of which half was taken deletes data."""
+    return all(is_whole(BY_NAME[name].kind, value) for name, value in (policies or EMPTY).items())
 
 
 def _grants(fields: Mapping[str, Any]) -> Grants:

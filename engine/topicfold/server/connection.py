@@ -1,7 +1,8 @@
 """HTTP connections: uvicorn's, with a time for the head of a request to arrive, our problems, and no trailers.
 
-Whatever is sent that is no body is limited. What comes behind a body is not read as if it had come before it. A client
-that does not read what it was answered is cut off: else its connection would last as long as it does, answer and all.
+Whatever is sent that is no body is limited. What comes behind a body is not read as if it had come before it. Of
+requests that come before others are answered, only few are read ahead. A client that does not read what it was
+answered is cut off: else its connection would last as long as it does, answer and all.
 Source: RFC 9110 section 6.5.1.
 """
 
@@ -33,6 +34,9 @@ beyond, the connection is cut."""
 MAX_KEPT_BYTES = 64 * 1024
 """So much of a head is kept, and what came with it; the rest of one that is larger is passed over. Kept, many small
 headers take ten times the memory that they take on the way, and nobody knows yet who sends them."""
+PIECE_BYTES = 8 * 1024
+"""So much is read at once. Requests that wait for their turn take fifty times their bytes, and there may be thousands
+in what the operating system hands over."""
 _END_OF_HEAD = b"\r\n\r\n"
 
 
@@ -41,6 +45,7 @@ class Connection(HttpToolsProtocol):
 
     url = b""
     parser: RequestParser  # type: ignore[assignment]  # it is used as the library's
+    _unread = b""
     _fruitless_bytes = 0
     _is_garbled = False
     _passed_over: bytes | None = None
@@ -62,11 +67,24 @@ class Connection(HttpToolsProtocol):
         self._head_arrived()
         self._was_read()
         self._unset_keepalive_if_required()
+        self._unread = b""
         super().connection_lost(exc)
         self._line.lost()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; a head, a chunk's line or trailers that have no end cut the connection."""
+        """Take bytes; those behind a request that waits for its turn are kept until it has had it."""
+        self._unread += data
+        self._read_on()
+
+    def _read_on(self) -> None:
+        while self._unread and not self.pipeline:
+            piece, self._unread = self._unread[:PIECE_BYTES], self._unread[PIECE_BYTES:]
+            self._take(piece)
+        if self.pipeline and not self.transport.is_closing():
+            self.flow.pause_reading()
+
+    def _take(self, data: bytes) -> None:
+        """Take a few bytes; a head, a chunk's line or trailers that have no end cut the connection."""
         self._fruitless_bytes += len(data)
         if self._fruitless_bytes > MAX_HEAD_BYTES:
             self.transport.abort()
@@ -117,6 +135,7 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Go on with the next request; wait for the client to read, if there is much, or nothing follows."""
         super().on_response_complete()
+        self._read_on()
         if self.flow.write_paused or self.transport.is_closing():
             self._await_reader()
 
@@ -188,7 +207,14 @@ class Connection(HttpToolsProtocol):
 
     def _await_head(self) -> None:
         self._fruitless_bytes = 0
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._head_is_late)
+
+    def _head_is_late(self) -> None:
+        """Cut the connection, unless it is we who do not read on."""
+        if self.pipeline:
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._head_is_late)
+        else:
+            self.transport.abort()
 
     def _head_arrived(self) -> None:
         if self._head_timer is not None:

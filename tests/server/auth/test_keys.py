@@ -119,6 +119,14 @@ def test_a_private_key_is_refused(tmp_path: Path) -> None:
     assert "openssl pkey" in caught.value.hint
 
 
+@pytest.mark.parametrize("kind", ["RS256", "ES256", "EdDSA"])
+def test_a_private_key_among_public_ones_of_a_set_is_refused(tmp_path: Path, kind: str) -> None:
+    private = jwt.get_algorithm_by_name(kind).to_jwk(issuer(kind).private_key, as_dict=True)
+    with pytest.raises(BadSetting, match="holds a private key") as caught:
+        read_key_file(written(tmp_path, json.dumps({"keys": [issuer().jwk, private]})))
+    assert "members d" in caught.value.hint
+
+
 def test_a_key_that_is_no_text_is_refused_and_the_setting_named(tmp_path: Path) -> None:
     file = tmp_path / "key.der"
     file.write_bytes(issuer().private_key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))

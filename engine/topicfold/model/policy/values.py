@@ -304,6 +304,27 @@ def plain_value(value: Value) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+def is_whole(kind: Kind, value: Value) -> bool:
+    """Return whether a canonical value has every member that such values always have, however deep.
+
+    >>> rate = Shape("Rate", (Member("limit", Number(32), 0), Member("note", Text())))
+    >>> is_whole(rate, {"limit": 5}), is_whole(MapOf(rate), {"a": {}})
+    (True, False)
+    """
+    match kind:
+        case Shape():
+            return all(
+                is_whole(member.kind, value[member.name])
+                if member.name in value
+                else kind.is_sparse or member.missing is None
+                for member in kind.members
+            )
+        case MapOf():
+            return all(is_whole(kind.value, each) for each in value.values())
+        case _:
+            return True
+
+
 def frozen_value(value: Any) -> Value:
     """Return a value from `plain_value`, frozen again; members that are None are left out."""
     if isinstance(value, Mapping):

@@ -12,7 +12,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,12 +65,14 @@ def read_key_file(file: Path) -> tuple[VerificationKey, ...]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise no_pem("auth_jwt_key_file", file, content, PUBLIC_KEY) from None
-    if "PRIVATE KEY-----" in text:
+    entries = _entries_in(text) if text.lstrip().startswith("{") else None
+    is_private_entry = any("d" in entry for entry in entries or ())
+    if is_private_entry or "PRIVATE KEY-----" in text:
+        how = "leave out the members d, p, q, dp, dq, qi" if is_private_entry else "openssl pkey -in PRIVATE -pubout"
         raise BadSetting(
-            f"auth_jwt_key_file {file}: holds a private key",
-            hint="The server needs only the public one: openssl pkey -in PRIVATE -pubout",
+            f"auth_jwt_key_file {file}: holds a private key", hint=f"The server needs only the public one: {how}"
         )
-    keys = keys_in_set(text) if text.lstrip().startswith("{") else _keys_in_pem(text)
+    keys = _keys_in_pem(text) if entries is None else _keys_of(entries)
     if not keys:
         raise BadSetting(
             f"auth_jwt_key_file {file}: contains no supported public key",
@@ -81,13 +83,7 @@ def read_key_file(file: Path) -> tuple[VerificationKey, ...]:
 
 def keys_in_set(text: str | bytes) -> tuple[VerificationKey, ...]:
     """Return the keys of a JSON Web Key Set that can verify a token; others, and what is no set, are passed over."""
-    try:
-        document = read_json(text)
-    except ValueError:
-        return ()
-    entries = document.get("keys") if isinstance(document, dict) else None
-    found = [_key_of(entry) for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return tuple(key for key in found if key is not None)
+    return _keys_of(_entries_in(text))
 
 
 def thumbprint(key: PublicKey) -> str:
@@ -107,6 +103,19 @@ def thumbprint(key: PublicKey) -> str:
     required = {member: entry[member] for member in _OF_THUMBPRINT[entry["kty"]]}
     digest = hashlib.sha256(json.dumps(required, separators=(",", ":")).encode()).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def _entries_in(text: str | bytes) -> Sequence[Mapping[str, Any]]:
+    try:
+        document = read_json(text)
+    except ValueError:
+        return ()
+    entries = document.get("keys") if isinstance(document, dict) else None
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else ()
+
+
+def _keys_of(entries: Sequence[Mapping[str, Any]]) -> tuple[VerificationKey, ...]:
+    return tuple(key for entry in entries if (key := _key_of(entry)) is not None)
 
 
 def _key_of(entry: Mapping[str, Any]) -> VerificationKey | None:
