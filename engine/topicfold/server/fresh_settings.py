@@ -55,7 +55,7 @@ FRESH_SETTINGS: Sequence[FreshSetting] = (
     FreshSetting("autoTopicCreation", "automatic creation of topics", _OBJECT),
     FreshSetting("encryptionRequired", "requirement of encryption", _FLAG, False, has_delete=False),
     FreshSetting("isAllowAutoUpdateSchema", "permission to update schemas", _FLAG, True, has_delete=False),
-    FreshSetting("maxTopicsPerNamespace", "maximum number of topics", _NUMBER),
+    FreshSetting("maxTopicsPerNamespace", "maximum number of topics", _NUMBER, 0),
     FreshSetting("resourcegroup", "resource group", _TEXT, method=""),
     FreshSetting("scalableTopicAutoScalePolicy", "scaling of topics", _OBJECT, method=""),
     FreshSetting("schemaAutoUpdateCompatibilityStrategy", "older compatibility strategy", _TEXT, "Full", "PUT", False),
@@ -90,7 +90,7 @@ class _Handlers:
         return unwritten_answer(cut.revision)
 
     async def remove(self, request: Request) -> Response:
-        """Do nothing: it is not set."""
+        """Do nothing: it is as in a new namespace."""
         return unwritten_answer((await self._cut(request)).revision)
 
     async def _cut(self, request: Request) -> Cut:
