@@ -32,19 +32,12 @@ async def test_what_is_no_bundle_and_cannot_be_deleted_is_405(rest: RestNode, pa
 
 @pytest.mark.parametrize(
     ("method", "part"),
-    [("PUT", "unload"), ("POST", "maxTopicsPerNamespace"), ("GET", "isAllowAutoUpdateSchema"), ("PUT", "0x0_0xf")],
+    [("PUT", "unload"), ("POST", "resourcegroup/gold"), ("GET", "antiAffinityGroup"), ("PUT", "0x0_0xf")],
 )
 async def test_of_what_is_not_served_of_a_namespace_it_is_not_said_that_it_may_be_deleted(
     rest: RestNode, method: str, part: str
 ) -> None:
     assert await rest.problem(method, f"{DEFAULT}/{part}") == (404, "no_route")
-
-
-@pytest.mark.parametrize("part", ["autoTopicCreation", "maxTopicsPerNamespace", "antiAffinity", "resourcegroup"])
-async def test_what_pulsar_removes_from_a_namespace_and_is_not_served_is_not_taken_for_a_bundle(
-    rest: RestNode, part: str
-) -> None:
-    assert await rest.problem("DELETE", f"{DEFAULT}/{part}") == (404, "no_route")
 
 
 async def test_a_wrong_method_is_told_of_those_alone_that_do_something(rest: RestNode) -> None:

@@ -20,11 +20,6 @@ from topicfold.server.routing import no_route
 from topicfold.wire.namespace_document import BUNDLES_SCHEMA, ONE_BUNDLE
 
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
-_NOT_KEPT = frozenset({
-    "allowedTopicPropertyKeysForMetrics", "antiAffinity", "autoTopicCreation", "maxTopicsPerNamespace",
-    "offloadDeletionLagMs", "resourcegroup", "scalableTopicAutoScalePolicy",
-})  # fmt: skip
-"""What Pulsar's tools remove from a namespace, and is not kept here; nobody who does that means a bundle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +41,13 @@ class Bundles:
         """Refuse to end a part of a namespace.
 
         Raises:
-            HTTPException: 405, the path is no bundle's; it ends something that cannot be deleted. 404, something that
-                is not kept here.
+            HTTPException: 405, the path is no bundle's; it ends something that cannot be deleted.
             PolicyUnmet: there is no such bundle.
         """
         namespace_in(request)
         part = decoded(request.path_params["bundle"])
         if part in self.methods:
             raise no_route(request.method, request.scope["path"], self.methods[part])
-        if part in _NOT_KEPT:
-            raise no_route(request.method, request.scope["path"])
         raise PolicyUnmet(f"Invalid bundle range: {part[:200]}")
 
 
