@@ -37,6 +37,7 @@ from topicfold.errors import BadSetting, InvalidRequest
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message, TopicPartition
+    from confluent_kafka.admin import AdminClient
 
 OnTopics = Callable[[tuple[str, ...], tuple[str, ...]], None]
 
@@ -299,6 +300,11 @@ class LabelConsumer(PassedOn):
     @property
     def _kafka(self) -> AbstractContextManager[Consumer]:
         return self._subscribed.in_use()
+
+    @property
+    def _cluster(self) -> AdminClient:
+        self._require_open()
+        return self._look.admin
 
     def _turn_to(self, query: ConsumerQuery) -> NetChange:
         if query == self._query:
