@@ -351,7 +351,8 @@ class LabelConsumer(PassedOn):
     def _store(self, messages: Iterable[Message]) -> None:
         """Have the offsets of records that are returned now committed; an interrupt waits for the next call."""
         try:
-            for each in messages:
+            last = {partition_of(each): each for each in messages if each.error() is None}
+            for each in last.values():
                 self._subscribed.store(each)
         except BaseException as error:  # noqa: BLE001 - the next call raises it; this one has records to return
             self._postponed = error
