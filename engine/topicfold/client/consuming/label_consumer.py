@@ -336,7 +336,7 @@ class LabelConsumer(PassedOn):
             self._subscribed.tend(there)
             self._tended_at = now
         if overdue := self._missing.overdue(self._kafka_topics.missing | self._nameless, now):
-            _log.warning("matched, but there is no such topic in Kafka (yet): %s", ", ".join(overdue))
+            _log.warning("matched, but no such topic is in Kafka (yet), or none to Describe: %s", ", ".join(overdue))
         while self._untold:
             change = self._untold.popleft()
             if change and self._on_topics is not None:
