@@ -97,7 +97,7 @@ class LabelConsumer(PassedOn):
 
         Raises:
             ExtraMissing, ExtraBroken: confluent-kafka is not installed, or cannot be imported.
-            BadSetting: librdkafka refuses `conf`, or it names no broker; or gevent has replaced Python's threads.
+            BadSetting: librdkafka refuses `conf`, or it names no broker; or Python's threads have been replaced.
             InvalidRequest: no condition is given, or one that every topic meets; or an argument has the wrong type.
             QueryUnconfirmed: the server does not confirm the query, or that its topic listing uses `properties`.
             TopicfoldError: the server refuses the query, is away, or sends nothing for 45 s.
@@ -383,13 +383,13 @@ def _require_threads() -> None:
     """Check that threads run while Kafka's client waits.
 
     Raises:
-        BadSetting: gevent has replaced Python's, and these do not.
+        BadSetting: gevent or eventlet has replaced Python's, and these do not.
     """
     if not inspect.isbuiltin(_thread.start_new_thread):
         raise BadSetting(
             "LabelConsumer needs threads, but they have been replaced by others, which do not run while "
             "Kafka's client waits",
-            hint="Consume in a process that gevent has not patched.",
+            hint="Consume in a process that neither gevent nor eventlet has patched.",
         )
 
 
