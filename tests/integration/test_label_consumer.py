@@ -385,7 +385,7 @@ def test_a_match_without_a_kafka_topic_is_reported_and_read_when_there_is_one(
         read_for(consumer, 4)
         assert consumer.missing_topics() == (place.full("orders"),)
         assert [each.getMessage() for each in caplog.records] == [
-            f"matched, but there is no such topic in Kafka (yet): {place.kafka('orders')}"
+            f"matched, but no such topic is in Kafka (yet), or none to Describe: {place.kafka('orders')}"
         ]
         place.topics.make(place.kafka("orders"))
         values = place.produce("orders", 5)

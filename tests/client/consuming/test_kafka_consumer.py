@@ -156,7 +156,7 @@ def test_a_topic_of_which_nothing_is_answered_is_not_taken_for_one_that_is_not_t
         "gone": KafkaError.UNKNOWN_TOPIC_OR_PART,
         "hidden": KafkaError.TOPIC_AUTHORIZATION_FAILED,
     }
-    look._admin = SimpleNamespace(  # type: ignore[assignment]
+    look.admin = SimpleNamespace(  # type: ignore[assignment]
         poll=lambda _: None,
         list_topics=lambda *_: None,
         describe_topics=lambda *_, **__: {name: answer(code) for name, code in codes.items()},

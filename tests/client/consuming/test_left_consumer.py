@@ -228,6 +228,26 @@ def test_what_was_handed_out_with_the_news_that_a_consumer_died_comes_once_thoug
     assert second.assigned() == [AS_TOLD]
 
 
+def test_what_was_handed_out_of_a_partition_that_came_back_is_returned_though_the_consumer_died_then(
+    reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = Played(Answer(NOTHING)), Played(Answer(NOTHING))
+    consumer = reading(first, second)
+    consumer.take_revoked()
+
+    def hand_out(*_: object) -> list[Message]:
+        first.callbacks["on_revoke"](first, first.assignment())
+        first.begun = []
+        first.assigned()
+        return [Record(RETURNED), Message()]
+
+    monkeypatch.setattr(first, "consume", hand_out, raising=False)
+    assert [each.offset() for each in consumer.consume(2, 0)] == [RETURNED]
+    assert consumer.take_revoked() == {("orders", 0)}
+    consumer.tend({"orders": "id-1"})
+    assert second.assigned() == [RETURNED + 1]
+
+
 def test_what_a_callback_asks_is_asked_of_the_consumer_that_is_left_which_can_still_commit(reading: Reading) -> None:
     def ask(*_: object) -> None:
         with consumer.in_use() as kafka:

@@ -146,13 +146,13 @@ class KafkaLook:
         for of_logs in ("logger", "debug"):
             own.pop(of_logs, None)
         self._conf = {**own, "log_level": 0, "enable.metrics.push": False, "allow.auto.create.topics": False}
-        self._admin = open_kafka_client(AdminClient, self._conf)
+        self.admin = open_kafka_client(AdminClient, self._conf)
         self._probe: Consumer | None = None
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
         """Log in with these from the next connection on."""
         self._conf |= sasl_settings(username, password)
-        for each in (self._admin, self._probe):
+        for each in (self.admin, self._probe):
             if each is not None:
                 each.set_sasl_credentials(username, password)
 
@@ -185,17 +185,17 @@ class KafkaLook:
 
     def __call__(self, names: Collection[str]) -> dict[str, str | None]:
         """Return the ids of these topics, None for one that is not there for us; what is not answered is left out."""
-        self._admin.poll(0)  # for tokens that have to be renewed
+        self.admin.poll(0)  # for tokens that have to be renewed
         wanted = list(names)
         found: dict[str, str | None] = {}
         try:
             # librdkafka 2.16 asks the controller that it knows, and where that one died hears of another by this only.
-            self._admin.list_topics("any", _ANSWER_SECONDS)
+            self.admin.list_topics("any", _ANSWER_SECONDS)
         except KafkaException:
             return found
         for start in range(0, len(wanted), _NAMES_A_QUESTION):
             page = TopicCollection(wanted[start : start + _NAMES_A_QUESTION])
-            for name, future in self._admin.describe_topics(page, request_timeout=_ANSWER_SECONDS).items():
+            for name, future in self.admin.describe_topics(page, request_timeout=_ANSWER_SECONDS).items():
                 try:
                     found[name] = str(release_id(future.result()).topic_id)
                 except KafkaException as error:

@@ -37,6 +37,7 @@ from topicfold.errors import BadSetting, InvalidRequest
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message, TopicPartition
+    from confluent_kafka.admin import AdminClient
 
 OnTopics = Callable[[tuple[str, ...], tuple[str, ...]], None]
 
@@ -96,7 +97,7 @@ class LabelConsumer(PassedOn):
 
         Raises:
             ExtraMissing, ExtraBroken: confluent-kafka is not installed, or cannot be imported.
-            BadSetting: librdkafka refuses `conf`, or it names no broker; or gevent has replaced Python's threads.
+            BadSetting: librdkafka refuses `conf`, or it names no broker; or Python's threads have been replaced.
             InvalidRequest: no condition is given, or one that every topic meets; or an argument has the wrong type.
             QueryUnconfirmed: the server does not confirm the query, or that its topic listing uses `properties`.
             TopicfoldError: the server refuses the query, is away, or sends nothing for 45 s.
@@ -300,6 +301,11 @@ class LabelConsumer(PassedOn):
     def _kafka(self) -> AbstractContextManager[Consumer]:
         return self._subscribed.in_use()
 
+    @property
+    def _cluster(self) -> AdminClient:
+        self._require_open()
+        return self._look.admin
+
     def _turn_to(self, query: ConsumerQuery) -> NetChange:
         if query == self._query:
             return NetChange()
@@ -330,7 +336,7 @@ class LabelConsumer(PassedOn):
             self._subscribed.tend(there)
             self._tended_at = now
         if overdue := self._missing.overdue(self._kafka_topics.missing | self._nameless, now):
-            _log.warning("matched, but there is no such topic in Kafka (yet): %s", ", ".join(overdue))
+            _log.warning("matched, but no such topic is in Kafka (yet), or none to Describe: %s", ", ".join(overdue))
         while self._untold:
             change = self._untold.popleft()
             if change and self._on_topics is not None:
@@ -345,7 +351,8 @@ class LabelConsumer(PassedOn):
     def _store(self, messages: Iterable[Message]) -> None:
         """Have the offsets of records that are returned now committed; an interrupt waits for the next call."""
         try:
-            for each in messages:
+            last = {partition_of(each): each for each in messages if each.error() is None}
+            for each in last.values():
                 self._subscribed.store(each)
         except BaseException as error:  # noqa: BLE001 - the next call raises it; this one has records to return
             self._postponed = error
@@ -376,13 +383,13 @@ def _require_threads() -> None:
     """Check that threads run while Kafka's client waits.
 
     Raises:
-        BadSetting: gevent has replaced Python's, and these do not.
+        BadSetting: gevent or eventlet has replaced Python's, and these do not.
     """
     if not inspect.isbuiltin(_thread.start_new_thread):
         raise BadSetting(
             "LabelConsumer needs threads, but they have been replaced by others, which do not run while "
             "Kafka's client waits",
-            hint="Consume in a process that gevent has not patched.",
+            hint="Consume in a process that neither gevent nor eventlet has patched.",
         )
 
 

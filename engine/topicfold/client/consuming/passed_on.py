@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message, TopicPartition
+    from confluent_kafka.admin import AdminClient
 
 
 class PassedOn(ABC):
@@ -18,6 +19,15 @@ class PassedOn(ABC):
     @abstractmethod
     def _kafka(self) -> AbstractContextManager[Consumer]:
         """The consumer, which is not closed before the context ends."""
+
+    @property
+    @abstractmethod
+    def _cluster(self) -> AdminClient:
+        """A client of its own, as callbacks ask about the cluster, too.
+
+        librdkafka's Python aborts the process if a callback asks that of the consumer and another one follows it in the
+        same poll.
+        """
 
     def commit(
         self,
@@ -47,8 +57,7 @@ class PassedOn(ABC):
 
     def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any:
         """Return the metadata of the cluster, or of one topic."""
-        with self._kafka as kafka:
-            return kafka.list_topics(topic, timeout)
+        return self._cluster.list_topics(topic, timeout)
 
     def get_watermark_offsets(
         self, partition: TopicPartition, timeout: float = -1, cached: bool = False
@@ -74,5 +83,4 @@ class PassedOn(ABC):
 
     def cluster_id(self, timeout: float = -1) -> str:
         """Return the id of the Kafka cluster."""
-        with self._kafka as kafka:
-            return kafka.cluster_id(timeout)
+        return self._cluster.cluster_id(timeout)

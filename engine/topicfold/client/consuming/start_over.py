@@ -25,8 +25,9 @@ class StartOver:
         """Take what keeps it open, too."""
         self._kafka = kafka
         self._gate = gate
-        self._pausing = threading.RLock()
-        """Held while Kafka's client is told what to read, so that the last word is that of what is noted last."""
+        self._noting = threading.RLock()
+        """Held while it is noted what is paused; not while Kafka's client is told, which takes one call at a time: a
+        callback of its would wait for who waits for it."""
         self._paused: set[Partition] = set()
         self._paused_by_caller: set[Partition] = set()
         self._committing: threading.Thread | None = None
@@ -36,16 +37,15 @@ class StartOver:
 
     def pause(self, partitions: Collection[Partition]) -> None:
         """Pause what the caller wants paused, until he resumes it."""
-        with self._pausing:
-            self._kafka.pause([TopicPartition(*each) for each in partitions])
+        with self._noting:
             self._paused_by_caller.update(partitions)
+        self._tell(partitions)
 
     def resume(self, partitions: Collection[Partition]) -> None:
         """Resume what the caller wants read again, as soon as it may be."""
-        with self._pausing:
+        with self._noting:
             self._paused_by_caller.difference_update(partitions)
-            if free := set(partitions) - self._paused:
-                self._kafka.resume([TopicPartition(*each) for each in free])
+        self._tell(partitions)
 
     def tend(self, starting: Collection[Partition], assigned: Iterable[Partition]) -> list[Partition]:
         """Go on with what is `starting`; return what of it is read from its start now. What fails is tried again."""
@@ -89,13 +89,25 @@ class StartOver:
         return True
 
     def _pause(self, partitions: Collection[Partition]) -> None:
-        if partitions:
-            with self._pausing:
-                self._kafka.pause([TopicPartition(*each) for each in partitions])
-                self._paused.update(partitions)
+        with self._noting:
+            self._paused.update(partitions)
+        self._tell(partitions)
 
     def _resume(self, partitions: Collection[Partition]) -> None:
-        with self._pausing:
+        with self._noting:
             self._paused.difference_update(partitions)
-            if free := set(partitions) - self._paused_by_caller:
-                self._kafka.resume([TopicPartition(*each) for each in free])
+        self._tell(partitions)
+
+    def _tell(self, partitions: Collection[Partition]) -> None:
+        """Have Kafka's client read these, or not, as is noted; again where that has changed before it was told."""
+        rest = set(partitions)
+        while rest:
+            paused = self._paused_of(rest)
+            for tell, own in ((self._kafka.pause, paused), (self._kafka.resume, rest - paused)):
+                if own:
+                    tell([TopicPartition(*each) for each in own])
+            rest = paused ^ self._paused_of(rest)
+
+    def _paused_of(self, partitions: set[Partition]) -> set[Partition]:
+        with self._noting:
+            return partitions & (self._paused | self._paused_by_caller)

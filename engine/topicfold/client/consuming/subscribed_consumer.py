@@ -320,8 +320,8 @@ class SubscribedConsumer:
                 _log.info("rejoining the group: %s", error.str())
                 self._going_on.at(behind)
                 behind.clear()
-                self._reopen()
-                passed_on = [each for each in passed_on if partition_of(each) not in self._revoked]
+                taken = self._taken_by_reopening()
+                passed_on = [each for each in passed_on if partition_of(each) not in taken]
             else:
                 passed_on.append(message)
         self._going_on.at(behind)
@@ -364,6 +364,18 @@ class SubscribedConsumer:
             self._ends = {}
             close_consumer(left, self._conf)
         self._is_lost = False
+
+    def _taken_by_reopening(self) -> Collection[Partition]:
+        """Go on with another consumer; return the partitions that were revoked or lost by that.
+
+        Not those that were before: Kafka's client hands out only what came after it had them back.
+        """
+        before, self._revoked = self._revoked, set()
+        try:
+            self._reopen()
+            return frozenset(self._revoked)
+        finally:
+            self._revoked |= before
 
     def _note_ends(self, assigned: Iterable[TopicPartition]) -> None:
         """Keep where the topics end that are being left, as far as was heard when that began."""
