@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -57,6 +58,17 @@ def test_an_id_ends_with_the_description_that_it_came_with_and_not_before(surplu
             assert str(topic.topic_id) == str(Uuid(1, 2))
         del topic
         assert ids() == before
+
+
+def test_an_id_that_somebody_keeps_stays_his_however_often_its_description_is_handed_in() -> None:
+    topic = release_id(described(1))
+    kept = topic.topic_id
+    before = sys.getrefcount(kept)
+    release_id(topic)
+    after = sys.getrefcount(kept)
+    for _ in range(before - after):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    assert after == before
 
 
 @pytest.mark.kafka

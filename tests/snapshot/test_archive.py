@@ -195,6 +195,17 @@ def test_events_of_a_commit_that_was_given_up_count_once_though_it_is_still_publ
     assert [name for name, _ in found.topics()] == [TOPIC]
 
 
+def test_what_is_left_is_read_however_many_commits_were_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = Tables(tmp_path, 1)
+    tables.take(placed(0, [namespace_put(1), topic_put(2, an_id(1))]))
+    later = [replace(tables.commit, sequence=number, after=number - 2) for number in range(20_001, 1, -2)]
+    monkeypatch.setattr(archive, "readable_commits", lambda _: [*later, tables.commit])
+    [event] = Archive(tmp_path, bytes(16), 1).events_of(AggregateKind.TOPIC, TOPIC, 0, 1, 9)
+    assert event.offset == 1
+
+
 def test_nothing_is_told_from_a_file_of_somebody_else_with_a_flipped_bit(tmp_path: Path) -> None:
     job = Compactor(tmp_path, LogIdentity(bytes(16), 1, HASH_NAME))
     job.take(run_here(placed(0, [namespace_put(1), topic_put(2, an_id(1), payload=b"as it was")])), slices=1)

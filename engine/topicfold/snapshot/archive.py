@@ -188,9 +188,8 @@ class Archive:
     def _rows(self, columns: list[str], wanted: pc.Expression) -> Iterator[pa.Table]:
         """Yield rows in batches, in no order; none of commits that were given up, which may still be published."""
         commits = [*self._commits()]
-        for commit in commits:
-            if commit.after < commit.sequence - 1:
-                wanted &= (pc.field("sequence") <= commit.after) | (pc.field("sequence") >= commit.sequence)
+        if given_up := [number for each in commits for number in range(each.after + 1, each.sequence)]:
+            wanted &= ~pc.field("sequence").isin(given_up)
         paths = self._paths(commits)
         try:
             with naming_shortage(self._root / _TABLE):

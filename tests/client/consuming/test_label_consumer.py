@@ -265,6 +265,23 @@ def test_what_a_callback_closes_is_closed_once_the_poll_that_calls_it_is_done(
 
 
 @pytest.mark.kafka
+def test_what_closing_takes_away_can_still_be_looked_at_in_the_cluster(kafka_bootstrap: str, client: Client) -> None:
+    topics, name = Topics(kafka_bootstrap), f"pay-{uuid.uuid4().hex}"
+    topics.make(name)
+    topics.produce(name, "first")
+    client.create_topic(name)
+    found: list[Any] = []
+    look = lambda *_: found.extend([name in consumer.list_topics(name, 10).topics, bool(consumer.cluster_id(10))])  # noqa: E731
+    consumer: LabelConsumer = LabelConsumer(topics.conf(), match=name, client=client, on_revoke=look)
+    read_all(consumer, ["first"])
+    consumer.close()
+    assert found == [True, True]
+    for question in [consumer.list_topics, consumer.cluster_id]:
+        with pytest.raises(RuntimeError, match="closed"):
+            question()
+
+
+@pytest.mark.kafka
 def test_closing_ends_what_other_threads_ask_again_and_again(kafka_bootstrap: str, client: Client) -> None:
     topics, name = Topics(kafka_bootstrap), f"pay-{uuid.uuid4().hex}"
     topics.make(name)

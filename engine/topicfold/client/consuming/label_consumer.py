@@ -303,7 +303,8 @@ class LabelConsumer(PassedOn):
 
     @property
     def _cluster(self) -> AdminClient:
-        self._require_open()
+        with self._kafka as kafka:
+            kafka.memberid()  # raises once it is closed, which it is not yet while `on_revoke` is told of that
         return self._look.admin
 
     def _turn_to(self, query: ConsumerQuery) -> NetChange:
