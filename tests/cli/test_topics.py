@@ -167,6 +167,14 @@ def test_updating_a_tenant_keeps_what_is_not_given(run: Run, client: Client) -> 
     assert (tenant.admin_roles, tenant.allowed_clusters) == (("sre",), ("east", "west"))
 
 
+def test_values_with_commas_can_be_told_apart_among_the_labels_of_a_namespace(run: Run, client: Client) -> None:
+    client.create_topic("orders", labels={"note": "a,b"})
+    client.create_topic("refunds", labels={"note": "c"})
+    shown = run("namespaces", "list-topic-custom-labels", "public/default").out
+    assert shown.splitlines()[1].split() == ["note", "a\\,b,c"]
+    assert run("topics", "list", "--custom-labels", "note:a\\,b", "-o", "name").out.endswith("/orders\n")
+
+
 @pytest.mark.parametrize("spelling", ["list-topic-custom-labels", "list-topic-custome-labels"])
 def test_labels_of_a_namespace_are_listed_under_both_spellings(run: Run, client: Client, spelling: str) -> None:
     client.create_topic("orders", labels={"team": "pay"})
