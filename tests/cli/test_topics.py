@@ -96,7 +96,8 @@ def test_the_kafka_topic_that_a_topic_stands_for_is_shown(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "no topics in public/default\n"),
+        ([], "no topics in public/default\ntopicfold topics list -A lists those of all namespaces\n"),
+        (["public/default"], "no topics in public/default\n"),
         (["--custom-labels", "a:b"], "no topics match\n"),
         (["-l", "a=b"], "no topics match\ntopicfold explain a=b tells what each requirement finds\n"),
         (["-A", "-l", "!a,b"], "no topics match\ntopicfold explain '!a,b' -A tells what each requirement finds\n"),
