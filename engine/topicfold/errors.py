@@ -165,8 +165,8 @@ class InvalidSelector(FixRequest):
 class InvalidPattern(FixRequest):
     """A wildcard pattern that breaks the rules.
 
-    `values` hold `pattern` and the number of the `segment` that is wrong, from 1, or None if all of it is. If a `*` is
-    wrong, `expression` is a regular expression that may be meant.
+    `values` hold `pattern`, the `separator` of segments and the number of the `segment` that is wrong, from 1, or None
+    if all of it is. If a `*` is wrong, `expression` is a regular expression that may be meant.
     """
 
     code = "invalid_pattern"

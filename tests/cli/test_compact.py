@@ -42,6 +42,15 @@ def test_a_batch_that_another_job_has_committed_is_told_of_with_where_to_look(
     assert bare_run(*WHERE, "--quiet").err == ""
 
 
+def test_the_tables_are_where_servers_start_from_unless_another_directory_is_named(
+    bare_run: Run, compacting: Callable[[Callable[[Listener], None]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compacting(lambda listener: listener.overtaken(7))
+    monkeypatch.setenv("TOPICFOLD_SNAPSHOT", "there")
+    assert f"a file in {Path('there/claims')} names" in bare_run("compact", "--log", "a.db", "--once").err
+    assert f"a file in {Path('s/claims')} names" in bare_run(*WHERE).err
+
+
 @pytest.mark.parametrize(("debugged", "is_shown"), [([], False), (["--debug"], True)])
 def test_what_spark_said_of_a_failure_is_for_debugging(
     bare_run: Run,

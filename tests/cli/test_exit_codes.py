@@ -108,6 +108,7 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
         (["topicPolicies", "get-retention", "orders", "--at", "5", "-ap"], 2, "Leave out --applied, or --at."),
         (["topics", "list", "--match", "ord*"], 2, "give --regex 'ord.*' instead of --match"),
         (["topics", "list", "--match", "a.b*__**"], 2, r"give --regex 'a\.b.*__.*' instead of --match"),
+        (["topics", "list", "--match", "pay.*.x"], 2, "segment, and __ parts segments; give --regex"),
         (["topics", "list", "--match", "__a"], 2, "Part segments with '__'"),
         (["topics", "list", "orders"], 2, "write it like public/default; of a topic, topicfold topics get orders"),
         (["topics", "list", "acme/**"], 2, "say public/team-*"),

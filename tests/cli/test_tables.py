@@ -138,3 +138,27 @@ def test_where_nobody_looks_no_column_is_left_out(
         {}, [], HEADER, [("x" * 90, "1", "y" * 90)], spare=HEADER[:2]
     )
     assert capsys.readouterr() == (f"TOPIC{' ' * 87}N  LABELS\n{'x' * 90}  1  {'y' * 90}\n", "")
+
+
+CHANGES = [
+    ("1285", TIME, "anonymous", "audit", "policies.local.retentionPolicies.retentionTimeInMinutes: – → 129600"),
+    ("", "", "", "", "labels.tier: gold → lead"),
+    ("7", TIME, "anonymous", "", "created"),
+]
+
+
+def test_a_last_column_too_narrow_for_its_words_has_lines_of_its_own(shown: Shown) -> None:
+    header = ("VERSION", "WHEN", "WHO", "WHY", "CHANGE")
+    assert shown(80, header, CHANGES) == [
+        "VERSION  WHEN                      WHO        WHY    CHANGE",
+        f"1285     {TIME}  anonymous  audit",
+        "    policies.local.retentionPolicies.retentionTimeInMinutes: – → 129600",
+        "    labels.tier: gold → lead",
+        f"7        {TIME}  anonymous",
+        "    created",
+    ]
+    assert len(shown(130, header, CHANGES)) == 4
+
+
+def test_a_word_that_no_line_can_hold_does_not_move_the_last_column(shown: Shown) -> None:
+    assert shown(80, ("A", "B"), [("x" * 40, "y" * 90)])[1].endswith(f"  {'y' * 38}")

@@ -96,7 +96,8 @@ def test_the_kafka_topic_that_a_topic_stands_for_is_shown(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "no topics in public/default\n"),
+        ([], "no topics in public/default\ntopicfold topics list -A lists those of all namespaces\n"),
+        (["public/default"], "no topics in public/default\n"),
         (["--custom-labels", "a:b"], "no topics match\n"),
         (["-l", "a=b"], "no topics match\ntopicfold explain a=b tells what each requirement finds\n"),
         (["-A", "-l", "!a,b"], "no topics match\ntopicfold explain '!a,b' -A tells what each requirement finds\n"),
@@ -165,6 +166,14 @@ def test_updating_a_tenant_keeps_what_is_not_given(run: Run, client: Client) -> 
     assert run("tenants", "update", "acme", "-c", "east,west").code == 0
     tenant = client.get_tenant("acme")
     assert (tenant.admin_roles, tenant.allowed_clusters) == (("sre",), ("east", "west"))
+
+
+def test_values_with_commas_can_be_told_apart_among_the_labels_of_a_namespace(run: Run, client: Client) -> None:
+    client.create_topic("orders", labels={"note": "a,b"})
+    client.create_topic("refunds", labels={"note": "c"})
+    shown = run("namespaces", "list-topic-custom-labels", "public/default").out
+    assert shown.splitlines()[1].split() == ["note", "a\\,b,c"]
+    assert run("topics", "list", "--custom-labels", "note:a\\,b", "-o", "name").out.endswith("/orders\n")
 
 
 @pytest.mark.parametrize("spelling", ["list-topic-custom-labels", "list-topic-custome-labels"])

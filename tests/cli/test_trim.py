@@ -54,6 +54,16 @@ def test_a_day_is_kept_unless_it_is_told_otherwise(
     assert trimming.asked == {"log": Path("a.db"), "root": Path("s"), "grace": seconds, "only_plans": False}
 
 
+def test_the_snapshot_is_the_one_that_servers_start_from_unless_another_is_named(
+    bare_run: Run, trimming: Trimming, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOPICFOLD_SNAPSHOT", "there")
+    assert bare_run("trim", "--log", "a.db").code == 0
+    assert trimming.asked["root"] == Path("there")
+    assert bare_run("trim", *WHERE).code == 0
+    assert trimming.asked["root"] == Path("s")
+
+
 def test_a_table_says_what_went_and_a_line_why(bare_run: Run, trimming: Trimming) -> None:
     done = bare_run("trim", *WHERE)
     assert [line.split() for line in done.out.splitlines()] == [
@@ -96,7 +106,8 @@ def test_a_refusal_says_what_to_do(bare_run: Run, trimming: Trimming) -> None:
     [
         (("trim", *WHERE, "--grace", "-1"), "--grace: without a limit nothing would ever be deleted"),
         (("trim", *WHERE, "--grace", "soon"), "--grace: 'soon' is not a time"),
-        (("trim", "--log", "a.db"), "Missing option '--snapshot'"),
+        (("trim", "--log", "a.db"), "no snapshot is named\nhint: Name its directory: --snapshot DIR"),
+        (("compact", "--log", "a.db"), "no snapshot is named\nhint: Name its directory: --snapshot DIR"),
         (("trim", "--log", "a.db", "--snapshot", __file__), "is a file"),
         (("trim", *WHERE, "--kafka", "b:9092"), "the log is either in a file or on Kafka"),
         (("compact", *WHERE, "--grace", "1d"), "--grace is for --trim"),

@@ -20,5 +20,6 @@ def test_a_log_that_lost_records_or_was_trimmed_beyond_the_snapshot_is_refused(t
     with pytest.raises(WrongSnapshot, match="partition 1 of the log begins at offset 10, the snapshot ends at 9"):
         require_overlap(replace(facts), (5, 9))
     require_beginning(replace(facts, start=(0, 0)), tmp_path)
-    with pytest.raises(WrongSnapshot, match="holds no commit, and partition 1 of the log begins at offset 10"):
+    with pytest.raises(WrongSnapshot, match="holds no commit, and partition 1 of the log begins at offset 10") as told:
         require_beginning(facts, tmp_path)
+    assert "from a backup" in told.value.hint

@@ -13,7 +13,7 @@ from tests.markdown import code_blocks
 from topicfold.client import Client
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
-PYTHON, TABLE = code_blocks(DOCUMENT, "python")
+PYTHON, TABLE, BY_LABEL = code_blocks(DOCUMENT, "python")
 MADE, PATCHED, APPLIED = code_blocks(DOCUMENT, "sh")
 (OWNERS,) = code_blocks(DOCUMENT, "csv")
 
@@ -34,6 +34,22 @@ def test_the_examples_do_what_the_document_says(tmp_path: Path) -> None:
         assert client.get_labels("orders") == {"tier": "gold"}
         kept = client.get_policy("orders", "retentionPolicies")
         assert kept == {"retentionTimeInMinutes": 60, "retentionSizeInMB": 20}
+
+
+def test_topics_get_a_policy_by_their_label(tmp_path: Path) -> None:
+    with running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,), Client(node.url) as client:
+        for name, labels in (("orders", {"tier": "gold"}), ("refunds", {"tier": "silver"}), ("logs", {})):
+            client.create_topic(name, labels=labels)
+        for _ in range(2):
+            run(sys.executable, "-c", BY_LABEL.replace("Client()", f"Client({node.url!r})"))
+        kept = {name: client.get_policy(name, "retentionPolicies") for name in ("orders", "refunds", "logs")}
+        changes = client.history("orders").entries
+    assert kept == {
+        "orders": {"retentionTimeInMinutes": 129_600, "retentionSizeInMB": -1},
+        "refunds": {"retentionTimeInMinutes": 10_080, "retentionSizeInMB": -1},
+        "logs": None,
+    }
+    assert len(changes) == 2
 
 
 def test_a_table_of_owners_labels_the_topics_that_there_are_and_makes_none(tmp_path: Path) -> None:

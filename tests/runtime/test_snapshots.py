@@ -126,6 +126,7 @@ async def test_a_log_without_its_beginning_needs_a_snapshot(store: MemoryStore, 
     assert "--snapshot DIR" in error.hint
     error = await refusal(store, root / "nothing")
     assert "holds no commit" in error.reason
+    assert "from a backup" in error.hint
 
 
 async def test_a_log_without_its_beginning_and_a_snapshot_without_a_whole_commit_say_both(

@@ -14,7 +14,7 @@ from topicfold.cli.arguments import KafkaBootstrap, KafkaSettings, KafkaTopic, L
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import say
 from topicfold.cli.progress import Update, bar
-from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
+from topicfold.cli.server_settings import given_settings, named_snapshot, needed_packages, server_settings
 from topicfold.cli.session import Session
 from topicfold.cli.trim import Grace, read_grace
 from topicfold.errors import InvalidRequest, TopicfoldError
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 MAX_EVERY_SECONDS = 86_400.0
 
-Snapshot = Annotated[Path, typer.Option("--snapshot", metavar="DIR", file_okay=False, help="Directory of the tables.")]
+Snapshot = Annotated[
+    Path | None, typer.Option("--snapshot", metavar="DIR", file_okay=False, help="Directory of the tables.")
+]
 Once = Annotated[bool, typer.Option("--once", help="End at the current end of the log.")]
 Every = Annotated[
     float,
@@ -64,7 +66,7 @@ Trim = Annotated[
 
 def compact(
     session: Session,
-    snapshot: Snapshot,
+    snapshot: Snapshot = None,
     log: LogFile = None,
     kafka: KafkaBootstrap = None,
     kafka_topic: KafkaTopic = None,
@@ -95,7 +97,7 @@ def compact(
     if grace is not None and not trim:
         raise InvalidRequest("--grace is for --trim", hint="Give --trim too, or leave it out.")
     grace_seconds = read_grace(grace)
-    flags = {"log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic}
+    flags = {"log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic, "snapshot": snapshot}
     given = given_settings(flags, kafka_setting, None)
     with needed_packages("compacting", given, "spark"):
         from topicfold.compaction.job import CompactOptions, Listener
@@ -105,7 +107,8 @@ def compact(
 
         settings = server_settings(session.config, given, "compacting")
     spark = read_settings(spark_setting, "--spark-setting") if spark_setting else {}
-    options = CompactOptions(snapshot, once, every, batch_rows, slices, keep, checkpoint, spark)
+    root = named_snapshot(settings)
+    options = CompactOptions(root, once, every, batch_rows, slices, keep, checkpoint, spark)
     has_new = differs = False
     is_shown = session.is_progress_shown
     with _telling(is_shown=is_shown) as telling:
@@ -125,7 +128,7 @@ def compact(
             if not trim:
                 return
             try:
-                plan = run_trim(settings, snapshot, grace_seconds, lambda text: None)
+                plan = run_trim(settings, root, grace_seconds, lambda text: None)
             except TopicfoldError as error:
                 session.output.warning(f"not trimmed: {error.reason}. {error.hint}")
                 # A digest that differs is a failure, and nothing else: what it waits for comes with the next commits.
@@ -149,7 +152,7 @@ def compact(
             if is_shown:
                 session.output.note(
                     f"another job made commit {sequence}, with all of this batch: one job is enough. While one works, "
-                    f"a file in {snapshot / CLAIMS} names its machine and process"
+                    f"a file in {root / CLAIMS} names its machine and process"
                 )
 
         def away(reason: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from topicfold.cli import namespace_properties, permissions
 from topicfold.cli.arguments import Force, Namespace, Tenant
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
+from topicfold.cli.output import escaped
 from topicfold.cli.policy_commands import namespace_policies
 from topicfold.cli.policy_group import policy_group
 from topicfold.cli.policy_output import show_policy
@@ -93,7 +94,7 @@ def list_topic_custom_labels(session: Session, namespace: Namespace) -> None:
       topicfold namespaces list-topic-custom-labels public/default
     """
     labels = session.client.namespace_labels(namespace)
-    rows = [(key, ",".join(values)) for key, values in labels.items()]
+    rows = [(key, ",".join(map(escaped, values))) for key, values in labels.items()]
     session.output.show({key: list(values) for key, values in labels.items()}, list(labels), ("KEY", "VALUES"), rows)
     if not labels:
         session.output.note(f"no topic in {namespace} has labels")

@@ -61,7 +61,9 @@ _NEXT_STEP: Mapping[str, str | tuple[str, ...]] = {
     "namespace_not_found": "topicfold namespaces list {tenant}",
     "topic_not_found": "topicfold topics list {namespace}",
     "version_not_found": ("topicfold history {topic}; near it are {nearest}", "topicfold topics list {namespace}"),
-    "invalid_pattern": "'*' is the whole of a segment; give --regex {expression} instead of --match",
+    "invalid_pattern": (
+        "'*' is the whole of a segment, and {separator} parts segments; give --regex {expression} instead of --match"
+    ),
     "operation_not_found": "copy the operation from the message of the failed command, or from its -o json",
     "unknown_cluster": "topicfold clusters list",
     "server_unreachable": "start one with 'topicfold serve', or name another with --url",

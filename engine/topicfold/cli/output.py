@@ -185,7 +185,16 @@ def is_colored_on(stream: TextIO, color: ColorMode) -> bool:
 
 def labels_text(labels: Mapping[str, str]) -> str:
     """Return labels for a cell of a table, in order of keys; what `--labels` would part or pass over is escaped."""
-    return ",".join(f"{key}={_escaped(value)}" for key, value in sorted(labels.items()))
+    return ",".join(f"{key}={escaped(value)}" for key, value in sorted(labels.items()))
+
+
+def escaped(value: str) -> str:
+    """Return a label's value with a backslash before what would part values, or be passed over, where some are listed.
+
+    >>> escaped("a,b ")
+    'a\\\\,b\\\\ '
+    """
+    return re.sub(r"[\\,]|^ | \Z", r"\\\g<0>", value)
 
 
 def value_text(value: Any) -> str:
@@ -214,10 +223,6 @@ def _camel(name: str) -> str:
     # What is true or not is an adjective there.
     first, *others = name.removeprefix("is_").split("_")
     return first + "".join(map(str.capitalize, others))
-
-
-def _escaped(value: str) -> str:
-    return re.sub(r"[\\,]|^ | \Z", r"\\\g<0>", value)
 
 
 def _styled(text: str, style: str, is_colored: bool) -> str:

@@ -19,6 +19,8 @@ from topicfold.cli.server_names import SERVER_FLAGS, SERVER_SETTINGS
 from topicfold.errors import BadSetting, InvalidRequest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pydantic_core import ErrorDetails
 
     from topicfold.settings import Settings
@@ -95,6 +97,17 @@ def server_settings(config: Config, given: Mapping[str, Any], doing: str) -> Set
 
         raise ExtraMissing(doing, *needed)
     return settings
+
+
+def named_snapshot(settings: Settings) -> Path:
+    """Return the directory of the snapshot that a command works on: that which servers start from, or a flag names.
+
+    Raises:
+        InvalidRequest: none is named.
+    """
+    if settings.snapshot is None:
+        raise InvalidRequest("no snapshot is named", hint="Name its directory: --snapshot DIR, or TOPICFOLD_SNAPSHOT.")
+    return settings.snapshot
 
 
 def entries_in_variables(name: str) -> dict[str, str]:

@@ -15,11 +15,13 @@ from itertools import zip_longest
 Row = Sequence[str]
 
 _GAP = "  "
+_INDENT = "    "
 _LEAST_LAST = 30
 _LEAST = 12
 _LONG = 40
 # A cell is parted behind one of the first of these rather than of the others, and there rather than anywhere.
 _BREAKS = (", ;", "=./")
+_WORD = re.compile("[^, ;]+[,;]?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z?")
 # What tables are made of beside letters of the alphabet; for all else rich knows, and costs much to import.
 _NARROW = frozenset("–→…")
@@ -29,7 +31,8 @@ def table_lines(header: Row, rows: Sequence[Row]) -> list[str]:
     """Return the lines of a table, the header's first; on a terminal no wider than that, if it is not very narrow.
 
     There cells that are wider than nine in ten are wrapped, then the last column is, then the widest of the others are,
-    nowhere within a time: it can be copied whole. Elsewhere a long cell, of over twice that width, pushes its own row.
+    nowhere within a time: it can be copied whole. A last column too narrow for its words, as for names of policies, has
+    lines of its own below the others. Elsewhere a long cell, of over twice that width, pushes its own row.
     """
     table = [header, *rows]
     columns = _widths(table)
@@ -39,7 +42,10 @@ def table_lines(header: Row, rows: Sequence[Row]) -> list[str]:
     usual = [max(_usual(column), least) for column, least in zip(columns, leasts, strict=True)]
     widest = [max(column) for column in columns]
     *others, _ = _narrowed([*widest[:-1], usual[-1]], usual, room)
-    return list(_lines(table, _fitted([*others, widest[-1]], leasts, room), _wrapped))
+    fitted = _fitted([*others, widest[-1]], leasts, room)
+    if fitted[-1] < usual[-1] and fitted[-1] < _usual([_word(row[-1]) for row in table]) <= room - len(_INDENT):
+        return list(_stacked(table, _narrowed([*widest[:-1], _width(header[-1])], leasts, room), room))
+    return list(_lines(table, fitted, _wrapped))
 
 
 def left_out(header: Row, rows: Sequence[Row], spare: Collection[str]) -> list[str]:
@@ -120,6 +126,20 @@ def _lines(table: Sequence[Row], widths: Sequence[int], part: Callable[[str, int
         parted = [part(cell, width) for cell, width in zip(row, widths, strict=True)]
         for pieces in zip_longest(*parted, fillvalue=""):
             yield _GAP.join(_padded(*each) for each in zip(pieces, widths, strict=True)).rstrip()
+
+
+def _stacked(table: Sequence[Row], widths: Sequence[int], room: int) -> Iterator[str]:
+    """Yield the lines of a table whose last column is below the others, but for the header's."""
+    header, *rows = table
+    yield from _lines([header], widths, _wrapped)
+    for row in rows:
+        yield from filter(None, _lines([row[:-1]], widths[:-1], _wrapped))
+        yield from (f"{_INDENT}{piece}" for piece in _wrapped(row[-1], room - len(_INDENT)) if piece)
+
+
+def _word(cell: str) -> int:
+    """Return the width of the longest part of a cell that is only broken where it must be."""
+    return max(map(_width, _WORD.findall(cell)), default=0)
 
 
 def _wrapped(cell: str, width: int) -> list[str]:

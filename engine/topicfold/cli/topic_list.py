@@ -137,6 +137,9 @@ def list_topics(
             where = " -A" if all_namespaces else "".join(f" -n {shlex.quote(place)}" for place in named)
             tells = f"topicfold explain {shlex.quote(selector)}{where} tells what each requirement finds"
             session.output.note(on_the_same_server(tells, session.config))
+        if not (is_filtered or named_places or all_namespaces or at):
+            more = "topicfold topics list -A lists those of all namespaces"
+            session.output.note(on_the_same_server(more, session.config))
     if is_cut:
         session.output.note("there are more; without --limit all are shown")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from topicfold.cli.arguments import KafkaBootstrap, KafkaSettings, KafkaTopic, LogFile
-from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
+from topicfold.cli.server_settings import given_settings, named_snapshot, needed_packages, server_settings
 from topicfold.cli.session import Session
 from topicfold.cli.units import read_seconds
 from topicfold.counting import counted
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_GRACE = "1d"
 
 Snapshot = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "--snapshot", metavar="DIR", file_okay=False, help="Snapshot that 'topicfold compact' makes of that log."
     ),
@@ -38,7 +38,7 @@ _HEADER = ("PARTITION", "FROM", "TO", "RECORDS", "LEFT")
 
 def trim(
     session: Session,
-    snapshot: Snapshot,
+    snapshot: Snapshot = None,
     log: LogFile = None,
     kafka: KafkaBootstrap = None,
     kafka_topic: KafkaTopic = None,
@@ -63,7 +63,7 @@ def trim(
       topicfold trim --kafka broker:9092 --snapshot /mnt/snapshot --grace 7d
     """
     grace_seconds = read_grace(grace)
-    flags = {"log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic}
+    flags = {"log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic, "snapshot": snapshot}
     given = given_settings(flags, kafka_setting, None)
     with needed_packages("trimming", given, "snapshot"):
         from topicfold.compaction.trim import trim as run
@@ -71,7 +71,7 @@ def trim(
         settings = server_settings(session.config, given, "trimming")
     is_shown = session.is_progress_shown
     tell = session.output.note if is_shown else _tell_nothing
-    plan = run(settings, snapshot, grace_seconds, tell, only_plans=dry_run)
+    plan = run(settings, named_snapshot(settings), grace_seconds, tell, only_plans=dry_run)
     _show(session, plan, grace or DEFAULT_GRACE, is_dry=dry_run)
 
 

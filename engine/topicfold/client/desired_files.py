@@ -79,7 +79,7 @@ def read_files(paths: Iterable[Path]) -> list[Desired]:
         for place, entry in _entries(path, problems):
             desired = _desired(place, entry, problems)
             if desired is not None and desired.name in found:
-                problems.append(f"{place}: {desired.name} is given twice, first in {places[desired.name]}")
+                problems.append(f"{place}: all of a topic is in one entry, and {places[desired.name]} has it too")
             elif desired is not None:
                 found[desired.name], places[desired.name] = desired, place
     if problems:

@@ -11,6 +11,7 @@ from topicfold.errors import WrongLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity
 from topicfold.log.port import Log, LogIdentity
 from topicfold.settings import Settings
+from topicfold.snapshot.commits import NO_COMMIT_HINT
 from topicfold.starting import open_log, require_log
 
 
@@ -73,7 +74,7 @@ def require_beginning(facts: LogFacts, root: Path) -> None:
             raise WrongSnapshot(
                 f"{root} holds no commit, and partition {partition} of the log begins at offset {start}: "
                 "everything before was trimmed",
-                hint="Name the directory with this log's snapshot.",
+                hint=NO_COMMIT_HINT,
             )
 
 

@@ -133,6 +133,7 @@ def _refusal(
         hint=f"{rule} A regular expression can say more: {expression}" if expression else rule,
         pattern=text,
         segment=segment,
+        separator=separator,
         expression=expression,
     )
 

@@ -26,7 +26,7 @@ from topicfold.errors import (
 from topicfold.log.port import Log, LogIdentity
 from topicfold.log.same_records import require_same_records
 from topicfold.runtime.fair_semaphore import ASKER, FairSemaphore
-from topicfold.snapshot.commits import sequences
+from topicfold.snapshot.commits import NO_COMMIT_HINT, sequences
 from topicfold.snapshot.trim_note import read_note
 from topicfold.state.fold import NewState, PartitionState
 
@@ -201,10 +201,13 @@ class Snapshots:
                     hint="Restore the snapshot's directory, or start another node from a copy of it.",
                     **damaged.values,
                 )
-            where = "no snapshot is named" if self._root is None else f"{self._root} holds no commit"
+            where = f"{self._root} holds no commit"
+            hint = NO_COMMIT_HINT
+            if self._root is None:
+                where = "no snapshot is named"
+                hint = "Start from a snapshot: --snapshot DIR, where `topicfold compact` writes it."
             raise UnsafeLog(
-                f"partition {partition} of the log begins at offset {start}, not at 0, and {where}",
-                hint="Start from a snapshot: --snapshot DIR, where `topicfold compact` writes it.",
+                f"partition {partition} of the log begins at offset {start}, not at 0, and {where}", hint=hint
             )
 
 

@@ -27,6 +27,11 @@ FORMAT = 1
 GENESIS_COMMIT = "genesis"
 """The predecessor of the first commit."""
 
+NO_COMMIT_HINT = (
+    "Name the directory with this log's snapshot, or restore it from a backup; if there is none, see docs/recovery.md."
+)
+"""What to do where there should be a commit, because the log was trimmed, and there is none."""
+
 MANIFESTS = "manifests"
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
