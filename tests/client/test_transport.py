@@ -18,6 +18,9 @@ from topicfold.errors import Forbidden, InvalidRequest, Resync, TopicfoldError, 
 
 IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
 
+_WELL = {"healthy": True, "node": "n", "scrub": None, "snapshot": None, "problems": [], "partitions": []}
+"""The least that a diagnosis says."""
+
 
 class Tape:
     """Keeps the requests, and answers each with what `reply` makes of it."""
@@ -354,6 +357,35 @@ def test_a_policy_that_something_else_is_asked_for_is_not_told_to_be_unset(answe
         ):
             with pytest.raises(UnexpectedAnswer):
                 ask()
+
+
+@pytest.mark.parametrize(
+    ("ask", "body"),
+    [
+        (Client.list_tenants, [{}]),
+        (Client.list_clusters, [1]),
+        (lambda client: client.get_cluster("west"), {"serviceUrl": 1}),
+        (lambda client: client.list_namespaces("public"), {"public/default": 1}),
+        (lambda client: client.namespace_labels("public/default"), {"team": "pay"}),
+        (lambda client: client.tenant_permissions("public"), {"ann": [1]}),
+        (lambda client: client.effective("orders"), {"policies": {"retentionPolicies": {"value": 1}}}),
+        (Client.diagnosis, {"healthy": True}),
+        (Client.diagnosis, {**_WELL, "problems": ["the disk is full"]}),
+        (Client.diagnosis, {**_WELL, "partitions": {}}),
+    ],
+)
+def test_an_answer_with_something_else_inside_is_not_topicfolds(ask: Callable[[Client], Any], body: Any) -> None:
+    with (
+        Tape(lambda _: httpx2.Response(200, json=body)).client() as client,
+        pytest.raises(UnexpectedAnswer, match=r"does not answer GET .* as Topicfold does"),
+    ):
+        ask(client)
+
+
+def test_a_diagnosis_of_another_version_is_taken_with_what_it_has_beside() -> None:
+    body = {**_WELL, "weather": "fine"}
+    with Tape(lambda _: httpx2.Response(200, json=body)).client() as client:
+        assert client.diagnosis() == body
 
 
 def test_a_page_in_the_place_of_topics_is_not_taken_for_an_old_servers_answer() -> None:

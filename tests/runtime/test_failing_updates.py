@@ -10,11 +10,12 @@ from structlog.testing import capture_logs
 
 from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, running, turns
-from topicfold.errors import InvalidRequest, LogUnavailable, OutcomeUnknown, Overloaded, PolicyUnmet, TooLarge
+from topicfold.errors import InvalidRequest, LogUnavailable, NotReady, OutcomeUnknown, Overloaded, PolicyUnmet, TooLarge
 from topicfold.log.port import Failed, LogDenied, LogFull, SettingProblem
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import Postponed
 from topicfold.runtime.asking import Written
+from topicfold.state.fold import PartitionState
 
 
 @pytest.fixture(autouse=True)
@@ -244,6 +245,19 @@ async def test_only_those_who_wait_in_a_partition_that_is_given_up_are_told_so()
             await writes[0]
         node.log.release()
         assert (await writes[1]).changed
+
+
+async def test_who_waits_for_a_change_of_which_folding_fails_is_told_so_and_not_that_time_is_up(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def runs_short(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(PartitionState, "apply", runs_short)
+    with pytest.raises(OutcomeUnknown, match="this node stopped before the outcome was known"):
+        await orders.label(team="pay")
+    with pytest.raises(NotReady, match="folding failed at offset"):
+        await orders.label(team="pay")
 
 
 async def test_an_append_that_the_log_cannot_take_just_now_is_made_in_a_moment(orders: Node) -> None:

@@ -33,6 +33,10 @@ async def test_no_body_makes_a_plain_topic(rest: RestNode) -> None:
     assert (item["partitions"], item["kafkaName"], item["labels"]) == (0, None, {})
 
 
+async def test_a_whole_number_of_partitions_may_be_written_with_a_fraction_of_zero(rest: RestNode) -> None:
+    assert (await rest.done("PUT", NATIVE, {"partitions": 2.0})).json()["partitions"] == 2
+
+
 async def test_either_kind_is_deleted_alike(rest: RestNode) -> None:
     for partitions in (0, 2):
         await rest.done("PUT", NATIVE, {"partitions": partitions})
@@ -64,6 +68,7 @@ async def test_the_domain_is_a_parameter(rest: RestNode) -> None:
         ({"partitions": -1}, "partitions"),
         ({"partitions": True}, "partitions"),
         ({"partitions": "3"}, "partitions"),
+        ({"partitions": 2.5}, "partitions"),
         ({"partitions": 10_001}, "partitions"),
         ({"kafkaName": "a b"}, "kafkaName"),
         ({"kafkaName": 5}, "kafkaName"),

@@ -45,6 +45,20 @@ async def test_the_delay_is_removed_and_the_policies_with_their_last_member(rest
     await rest.done("DELETE", f"{PAY}/offloadDeletionLagMs")
 
 
+@pytest.mark.parametrize(("path", "member"), LIMITS)
+async def test_a_document_with_nothing_but_limits_makes_the_same_namespace_again(
+    rest: RestNode, path: str, member: str
+) -> None:
+    await rest.done("PUT", PAY)
+    await rest.done("PUT", f"{PAY}/{path}", 5)
+    document = await rest.get(PAY)
+    await rest.done("PUT", f"{PAY}2", document)
+    assert await rest.get(f"{PAY}2") == document
+    document["offload_policies"]["managedLedgerOffloadDriver"] = "tape"
+    assert await rest.problem("PUT", f"{PAY}3", document) == (412, "policy_unmet")
+    assert await rest.problem("POST", f"{PAY}/offloadPolicies", {member: 5}) == (412, "policy_unmet")
+
+
 @pytest.mark.parametrize("value", [None, "much", 1.5, 2**63])
 async def test_a_limit_is_a_whole_number(rest: RestNode, value: Any) -> None:
     await rest.done("PUT", PAY)

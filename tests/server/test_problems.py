@@ -75,6 +75,7 @@ async def test_who_asks_where_memory_or_open_files_ran_out_may_ask_again(
     answer = await orders.send("GET", NATIVE)
     assert problem_in(answer.status_code, answer.headers, answer.content) == (503, "overloaded")
     assert answer.headers["retry-after"]
+    assert answer.json()["hint"].endswith("If it stays so, let this node have more, and restart it.")
     monkeypatch.setattr(Writing, "set_labels", run_short)
     assert await orders.problem("POST", LABELS, {"labels": {"team": "pay"}}) == (500, "error")
 

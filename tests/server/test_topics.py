@@ -78,6 +78,11 @@ async def test_partitions_that_are_no_number_are_400(rest: RestNode, body: objec
     assert await rest.problem("PUT", f"{LOGS}/partitions", body) == (400, "invalid_request")
 
 
+async def test_a_number_of_partitions_with_a_fraction_is_told(rest: RestNode) -> None:
+    answer = await rest.send("PUT", f"{LOGS}/partitions", 2.5)
+    assert answer.json()["reason"] == "the body must be a whole number of partitions, not 2.5"
+
+
 @pytest.mark.parametrize("body", [3, "3", 3.0])
 async def test_a_whole_number_of_partitions_is_one_however_it_is_written(rest: RestNode, body: object) -> None:
     await rest.done("PUT", f"{LOGS}/partitions", body)

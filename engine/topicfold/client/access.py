@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
+from topicfold.client.answer_shape import EACH
 from topicfold.client.answers import Written
-from topicfold.client.call import Call, ChangeOptions, change, lists_in, names_in
+from topicfold.client.call import Call, ChangeOptions, change, lists_in, mapping_of, names_in
 from topicfold.client.declaring import asks
 from topicfold.client.find_calls import Texts, each_of
 from topicfold.client.own_namespace import InOwnNamespace
@@ -80,7 +81,7 @@ class AccessCalls(InOwnNamespace):
     @asks
     def get_cluster(self, cluster: str) -> Call[dict[str, Any]]:
         """Return a cluster's addresses and the list of its peers, under Pulsar's names for them."""
-        return Call("GET", _cluster_path(cluster), lambda answer: dict(answer.body))
+        return Call("GET", _cluster_path(cluster), mapping_of({EACH: str | list}))
 
     @asks
     def create_cluster(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypedDict, TypeVar
 from urllib.parse import quote
 
+from topicfold.client.answer_shape import EACH, Shape, require_shape
 from topicfold.client.answers import Written
 from topicfold.client.errors import QueryUnconfirmed
 from topicfold.errors import InvalidRequest
@@ -194,17 +195,17 @@ def names_in(answer: Answer) -> tuple[str, ...]:
     Raises:
         TypeError: it lists none.
     """
-    if not isinstance(answer.body, list):
-        raise TypeError("a list was expected")
+    require_shape(answer.body, [str])
     return tuple(answer.body)
 
 
 def lists_in(answer: Answer) -> dict[str, tuple[str, ...]]:
-    """Return the lists that an object holds, by name.
+    """Return the lists of texts that an object holds, by name.
 
     Raises:
-        AttributeError, TypeError: it is no object, or holds something else.
+        TypeError: it is no object, or holds something else.
     """
+    require_shape(answer.body, {EACH: [str]})
     return {name: tuple(each) for name, each in answer.body.items()}
 
 
@@ -214,9 +215,24 @@ def mapping_in(answer: Answer) -> Mapping[str, Any]:
     Raises:
         TypeError: it is none.
     """
-    if not isinstance(answer.body, dict):
-        raise TypeError("an object was expected")
-    return answer.body
+    require_shape(answer.body, dict)
+    body: Mapping[str, Any] = answer.body
+    return body
+
+
+def mapping_of(shape: Shape) -> Callable[[Answer], dict[str, Any]]:
+    """Return what returns the object that an answer is, if it has this shape.
+
+    Raises:
+        KeyError, TypeError: what is returned does, if it has not.
+    """
+
+    def read(answer: Answer) -> dict[str, Any]:
+        require_shape(answer.body, shape)
+        body: dict[str, Any] = answer.body
+        return body
+
+    return read
 
 
 def _members(text: str) -> Any:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Unpack
 
+from topicfold.client.answer_shape import EFFECTIVE
 from topicfold.client.answers import Written
-from topicfold.client.call import Answer, Call, ChangeOptions, Query, change, change_headers, mapping_in, written_if_any
+from topicfold.client.call import Answer, Call, ChangeOptions, Query, change, change_headers, mapping_of, written_if_any
 from topicfold.client.declaring import asks
 from topicfold.client.own_namespace import InOwnNamespace
 from topicfold.client.paths import domain_query, given_segment, namespace_path, native_topic_path, topic_path
@@ -106,7 +107,7 @@ class PolicyCalls(InOwnNamespace):
         """
         name = self._in_full(topic)
         query = (*domain_query(name), *(() if at is None else (("at", str(at)),)))
-        return Call("GET", f"{native_topic_path(name)}/effective", mapping_in, query=query)
+        return Call("GET", f"{native_topic_path(name)}/effective", mapping_of(EFFECTIVE), query=query)
 
     @asks
     def get_namespace_policy(self, namespace: str, name: str, *, applied: bool = False) -> Call[Any]:

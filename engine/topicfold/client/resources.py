@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from topicfold.client import calls
+from topicfold.client.answer_shape import DIAGNOSIS
 from topicfold.client.answers import Operation, Readiness, ServerVersion, Tenant, Topic, Written
 from topicfold.client.call import (
     Answer,
@@ -17,6 +18,7 @@ from topicfold.client.call import (
     etag_of,
     lists_in,
     mapping_in,
+    mapping_of,
     names_in,
 )
 from topicfold.client.declaring import asks
@@ -281,7 +283,7 @@ class ResourceCalls(InOwnNamespace):
     @asks
     def diagnosis(self) -> Call[Mapping[str, Any]]:
         """Return the server's diagnosis of itself: `healthy`, `problems` with what to do about them, and details."""
-        return Call("GET", "/api/v1/doctor", mapping_in)
+        return Call("GET", "/api/v1/doctor", mapping_of(DIAGNOSIS))
 
     def _labels_path(self, topic: str) -> str:
         return f"{topic_path(self._in_full(topic))}/custom-labels"

@@ -187,8 +187,7 @@ class Engine:
     def give_up_stopped(self) -> None:
         """Tell whoever waits in partitions that have stopped so, or that the outcome is unknown."""
         for partition in self.reader.faults:
-            self.updates.give_up(partition)
-            self.tracker.give_up(partition)
+            self._give_up(partition)
 
     async def stop(self) -> None:
         """Stop folding and appending. Whoever waits is told so, or that the outcome is unknown."""
@@ -302,10 +301,16 @@ class Engine:
             await asyncio.sleep(TICK_SECONDS)
 
     def _withhold(self, partition: int) -> None:
-        """Answer nothing more from a partition that has stopped, and end the streams of all who watch it."""
+        """Answer nothing more from a partition that has stopped, and end the waits and streams of all who are at it."""
         self.readiness.close(partition)
         error = NotReady(self.readiness.reason(partition), hint="Ask another node.", partition=partition)
         self.watches.fail(partition, error)
+        # Not before the reader has told of what it has folded: who waits for that is to hear so.
+        asyncio.get_running_loop().call_soon(self._give_up, partition)
+
+    def _give_up(self, partition: int) -> None:
+        self.updates.give_up(partition)
+        self.tracker.give_up(partition)
 
     def _on_end(self, task: asyncio.Task[None]) -> None:
         """Stop everything if what must go on ended by a defect."""

@@ -168,7 +168,8 @@ def take_headers(scope: Scope, exchange: Exchange) -> Headers:
 def _told(failure: Exception, method: str) -> TopicfoldError:
     """Return what whoever asked is told of a failure. Of a change nobody says that it was not made."""
     if method == "GET" and (shortage := shortage_in(failure)):
-        return Overloaded(f"this node cannot answer now: {shortage}", hint="Ask again in a few seconds.")
+        hint = "Ask again in a few seconds. If it stays so, let this node have more, and restart it."
+        return Overloaded(f"this node cannot answer now: {shortage}", hint=hint)
     return TopicfoldError(f"the server failed: {type(failure).__name__}")
 
 

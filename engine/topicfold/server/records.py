@@ -81,7 +81,8 @@ def partitions_in(body: Any) -> tuple[int, Mapping[str, str]]:
     given, properties = (body.get("partitions"), body.get("properties")) if isinstance(body, dict) else (body, None)
     count = whole_number(given)
     if count is None:
-        raise InvalidRequest(f"the body must be a number of partitions, not {_kind(given)}")
+        found = f"{given}" if isinstance(given, float) else _kind(given)
+        raise InvalidRequest(f"the body must be a whole number of partitions, not {found}")
     if count <= 0:
         raise HTTPException(406, "Number of partitions should be more than 0")
     if count > MAX_PARTITIONS:

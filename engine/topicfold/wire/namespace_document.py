@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from topicfold.errors import InvalidPolicy
-from topicfold.model.policy.description import EMPTY_ANSWER, LOCAL_CLUSTER, NamespaceRoute, Policy
+from topicfold.model.policy.description import EMPTY_ANSWER, LOCAL_CLUSTER, Check, NamespaceRoute, Policy
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.policy.table import POLICIES
@@ -98,7 +98,7 @@ def policies_in_document(document: Mapping[str, Any], limits: Limits) -> Policie
             given = given.get(limits.local_cluster)
         if given in (None, [], {}) or given == route.unset or (given == "" and isinstance(policy.kind, Choice)):
             continue
-        found[policy.name] = checked_value(policy, route, given, limits)
+        found[policy.name] = checked_value(policy, route, given, limits, check=route.document_check)
     return MappingProxyType(found)
 
 
@@ -114,14 +114,16 @@ def document_schema() -> dict[str, Any]:
     return {"type": "object", "title": "NamespacePolicies", "properties": members | {"properties": texts}}
 
 
-def checked_value(policy: Policy, route: NamespaceRoute, given: Any, limits: Limits) -> Value:
-    """Return the value of a namespace's policy that JSON says, once it is one that may be set.
+def checked_value(
+    policy: Policy, route: NamespaceRoute, given: Any, limits: Limits, *, check: Check | None = None
+) -> Value:
+    """Return the value of a namespace's policy that JSON says, once it is one that may be set; `check` replaces others.
 
     Raises:
         InvalidPolicy, PolicyUnmet, Forbidden: it may not.
     """
     value = read_value(policy.kind, given, route.path, refuses_unknown=limits.refuses_unknown)
-    (route.check or policy.check)(value, limits)
+    (check or route.check or policy.check)(value, limits)
     return value
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from topicfold.model.policy.values import plain_value
+from topicfold.model.policy.values import plain_value, whole_number
 from topicfold.model.records import MAX_PARTITIONS, TopicRecord
 from topicfold.runtime.reading import TopicView
 from topicfold.wire.policy_schema import patch_schema, schema_of_all
@@ -171,10 +171,18 @@ class ExplainedQuery(Resource):
     position: str
 
 
+def _whole(given: Any) -> Any:
+    """Return 2.0 as 2, which JSON Schema calls an integer as well, and anything else as it is."""
+    number = whole_number(given) if isinstance(given, float) else None
+    return given if number is None else number
+
+
 class NewTopic(Resource):
     """A new topic."""
 
-    partitions: Int32 = Field(default=0, ge=0, le=MAX_PARTITIONS, description="0 for a topic without partitions.")
+    partitions: Annotated[Int32, BeforeValidator(_whole)] = Field(
+        default=0, ge=0, le=MAX_PARTITIONS, description="0 for a topic without partitions."
+    )
     kafka_name: str | None = Field(
         default=None, description="An existing Kafka topic to stand for, if it does not have the default name."
     )

@@ -41,6 +41,7 @@ def wrong(kind: Kind, given: Any, **options: bool) -> list[str]:
         (INT, 2.0, 2),
         (INT, -1e3, -1000),
         (LONG, 1 << 40, 1 << 40),
+        (LONG, float((1 << 53) - 1), (1 << 53) - 1),
         (Decimal(), 1, 1.0),
         (Decimal(), "1.5", 1.5),
         (Decimal(), "1e3", 1000.0),
@@ -70,7 +71,7 @@ def test_what_means_a_value_becomes_it(kind: Kind, given: Any, value: Any) -> No
         (INT, "9" * 5_000),
         (INT, 1 << 31),
         (LONG, 1 << 63),
-        (LONG, float(1 << 54)),
+        (LONG, float(1 << 53)),
         (LONG, 1e300),
         (Decimal(), "nan"),
         (Decimal(), "1_0"),
@@ -96,6 +97,11 @@ def test_what_means_a_value_becomes_it(kind: Kind, given: Any, value: Any) -> No
 )
 def test_what_would_lose_something_is_refused_with_its_place(kind: Kind, given: Any) -> None:
     assert set(wrong(kind, given)) <= {"", "0"}
+
+
+def test_a_number_that_may_have_been_rounded_is_to_be_written_in_full() -> None:
+    with pytest.raises(InvalidPolicy, match="1e\\+16 may have been rounded; write its digits"):
+        read_value(LONG, 1e16, "it")
 
 
 def test_all_that_is_wrong_is_said_with_its_place() -> None:

@@ -15,6 +15,8 @@ from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.shapes import OFFLOAD_DRIVERS
 from topicfold.model.policy.values import Value
 
+_DRIVER = "managedLedgerOffloadDriver"
+
 
 def not_negative(message: str) -> Check:
     """Return the check that a number is 0 or more; `message` is the refusal's text.
@@ -88,7 +90,7 @@ def offload(value: Value, limits: Limits) -> None:
     Raises:
         PolicyUnmet: the driver is missing or unknown, or lacks its bucket.
     """
-    driver = value.get("managedLedgerOffloadDriver")
+    driver = value.get(_DRIVER)
     if driver is None or driver.lower() not in {each.lower() for each in OFFLOAD_DRIVERS}:
         named = "none is named" if driver is None else driver
         raise PolicyUnmet(f"The driver is not supported: {named}; supported are {', '.join(OFFLOAD_DRIVERS)}")
@@ -97,6 +99,16 @@ def offload(value: Value, limits: Limits) -> None:
         return
     if not (value.get("managedLedgerOffloadBucket") or value.get(f"{own}ManagedLedgerOffloadBucket")):
         raise PolicyUnmet(f"The bucket must be specified for the driver {driver}")
+
+
+def offload_in_document(value: Value, limits: Limits) -> None:
+    """Check the same, except that no driver need be named: a namespace may have nothing but limits, set one by one.
+
+    Raises:
+        PolicyUnmet: the driver is unknown, or lacks its bucket.
+    """
+    if _DRIVER in value:
+        offload(value, limits)
 
 
 def entry_filters(value: Value, limits: Limits) -> None:

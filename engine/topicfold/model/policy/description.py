@@ -110,7 +110,8 @@ class NamespaceRoute:
     - `remove_path`: the path for DELETE, if it differs; `has_delete`: whether Pulsar has a DELETE.
     - `empty`, `unset`, `has_applied`: as in `TopicRoute`; the document shows an `unset` that is a value.
     - `by_cluster`: the member is a map with one entry, for this cluster.
-    - `check`: replaces the policy's own check if Pulsar's refusal has another text.
+    - `check`: replaces the policy's own check if Pulsar's refusal has another text; `document_check`: does so in the
+      document, if parts of the policy can be set by themselves.
     - `missing`: the message for a change of a namespace that does not exist.
     """
 
@@ -126,6 +127,7 @@ class NamespaceRoute:
     unset: Any = EMPTY_ANSWER
     by_cluster: bool = False
     check: Check | None = None
+    document_check: Check | None = None
     missing: str = "Namespace does not exist"
 
 

@@ -103,7 +103,8 @@ STORAGE: tuple[Policy, ...] = (
         "offloadPolicies", "offload policies", OFFLOAD,
         TopicRoute("offloadPolicies", "OFFLOAD", empty=Empty.UNMET),
         "When older messages are offloaded, and to which storage.",
-        NamespaceRoute("offloadPolicies", "offload_policies", remove_path="removeOffloadPolicies", empty=Empty.UNMET),
+        NamespaceRoute("offloadPolicies", "offload_policies", remove_path="removeOffloadPolicies", empty=Empty.UNMET,
+                       document_check=checks.offload_in_document),
         default=MappingProxyType({}), merge=Merge.MEMBERS, check=checks.offload,
     ),
     Policy(

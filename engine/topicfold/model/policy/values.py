@@ -22,8 +22,8 @@ MAX_TEXT_LENGTH = 1024
 MAX_ITEMS = 256
 
 _MAX_DIGITS = 24
-_MOST_EXACT = 1 << 53
-"""Above it a float no longer tells one whole number from the next."""
+_EXACT_BELOW = 1 << 53
+"""From here on a float may have been another whole number, of which it is the nearest."""
 _DECIMAL_TEXT = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 Value = Any
@@ -142,6 +142,8 @@ class _Reading:
         number = whole_number(given)
         if number is None:
             found = f"{given}" if isinstance(given, float) else kind_of(given)
+            if isinstance(given, float) and given.is_integer():
+                return self.wrong(path, f"{found} may have been rounded; write its digits, without . and e")
             return self.wrong(path, f"must be a whole number, not {found}")
         limit = 1 << (kind.bits - 1)
         if not -limit <= number < limit:
@@ -242,7 +244,7 @@ def whole_number(given: Any) -> int | None:
             return None
         case str() if given.isascii() and given.removeprefix("-").isdecimal() and len(given) <= _MAX_DIGITS:
             return int(given)
-        case float() if given.is_integer() and abs(given) <= _MOST_EXACT:
+        case float() if given.is_integer() and abs(given) < _EXACT_BELOW:
             return int(given)
         case int():
             return given

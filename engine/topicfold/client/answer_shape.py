@@ -1,0 +1,53 @@
+"""What an answer's JSON must have at least. More is passed over, so that newer servers can add some.
+
+An answer that lacks it is not Topicfold's. Nothing is filled in.
+"""
+
+from __future__ import annotations
+
+from types import UnionType
+from typing import Any
+
+Shape = type | UnionType | list["Shape"] | dict[str, "Shape"]
+"""A type; a list with the shape of each item; an object with the shapes of its members."""
+
+EACH = "..."
+"""Stands for every member of an object, whatever it is called."""
+
+DIAGNOSIS: Shape = {
+    "healthy": bool, "node": str, "scrub": dict | None, "snapshot": dict | None,
+    "problems": [{"what": str, "next": str}],
+    "partitions": [{
+        "partition": int, "ready": bool, "position": int, "digest": str, "compared": dict | None,
+        "differences": {EACH: int}, "undecodableTopics": int,
+    }],
+}  # fmt: skip
+EFFECTIVE: Shape = {
+    "policies": {EACH: {"value": object, "origin": str | None, "origins": {EACH: str}, "enforcedBy": str}}
+}
+
+
+def require_shape(value: Any, shape: Shape) -> None:
+    """Return if a JSON value has this shape.
+
+    >>> require_shape({"names": ["a"], "more": None}, {"names": [str]})
+    >>> require_shape({"a": ["x"], "b": [1]}, {EACH: [str]})
+    Traceback (most recent call last):
+    TypeError: int in the place of str
+
+    Raises:
+        KeyError: a member is missing.
+        TypeError: something is of another type.
+    """
+    match shape:
+        case dict():
+            require_shape(value, dict)
+            for name, each in shape.items():
+                for member in value if name == EACH else (name,):
+                    require_shape(value[member], each)
+        case list():
+            require_shape(value, list)
+            for item in value:
+                require_shape(item, shape[0])
+        case _ if not isinstance(value, shape):
+            raise TypeError(f"{type(value).__name__} in the place of {getattr(shape, '__name__', shape)}")
