@@ -100,7 +100,7 @@ async def test_closing_fails_all_who_wait_and_all_who_come_later() -> None:
     await turns()
     tracker.close()
     for waiting in (wait, event, tracker.wait_for(0, 1, 0, None)):
-        with pytest.raises(NotReady, match="stopping"):
+        with pytest.raises(NotReady, match="folds partition 0 no further"):
             await waiting
     with pytest.raises(NotReady):
         tracker.expect_event(0, an_id(2))

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from topicfold.errors import KeyReused, LogUnavailable, NotReady, OutcomeUnknown, TopicfoldError
+from topicfold.errors import KeyReused, LogUnavailable, OutcomeUnknown, TopicfoldError
 from topicfold.log.port import LogDenied
 from topicfold.model.events import Operation, operation_text
+from topicfold.runtime.tracker import no_further
 from topicfold.runtime.update import Update
 from topicfold.state.operations import Settled
 
@@ -142,7 +143,7 @@ def stopping(update: Update) -> TopicfoldError:
     """Return what to tell a waiter of a node that stops, or that folds the partition no further."""
     if update.in_attempt:
         return unknown(update, "this node stopped before the outcome was known")
-    return NotReady("this node is stopping", hint="Send the request to another node.")
+    return no_further(update.target.partition)
 
 
 def unknown(update: Update, reason: str) -> OutcomeUnknown:

@@ -94,7 +94,7 @@ class Tracker:
         """Fail everybody who waits for a partition that is folded no further, now and later."""
         self._given_up.add(partition)
         for future in self._waiting(partition):
-            future.set_exception(_stopping())
+            future.set_exception(no_further(partition))
 
     def close(self) -> None:
         """Fail everybody who waits, now and later."""
@@ -109,9 +109,10 @@ class Tracker:
 
     def _new_future(self, partition: int) -> asyncio.Future[None]:
         if self._is_closed or partition in self._given_up:
-            raise _stopping()
+            raise no_further(partition)
         return asyncio.get_running_loop().create_future()
 
 
-def _stopping() -> NotReady:
-    return NotReady("this node is stopping", hint="Send the request to another node.")
+def no_further(partition: int) -> NotReady:
+    """Return what to tell who waits for a partition that is not folded any further here, as when the node stops."""
+    return NotReady(f"this node folds partition {partition} no further", hint="Send the request to another node.")
