@@ -140,7 +140,7 @@ def commands_that_run() -> list[str]:
     return found
 
 
-def test_a_snapshot_that_cannot_be_written_is_named_last_and_without_a_trace(tmp_path: Path) -> None:
+def test_a_snapshot_that_cannot_be_is_named_last_and_without_a_trace(tmp_path: Path) -> None:
     log = settings_of(log_file=tmp_path / "log.db")
     append(log, random_values(10, 10))
     a_file = tmp_path / "file"
@@ -148,14 +148,17 @@ def test_a_snapshot_that_cannot_be_written_is_named_last_and_without_a_trace(tmp
     in_the_way = tmp_path / "snapshot"
     in_the_way.mkdir()
     (in_the_way / "history").touch()
-    for root in (a_file / "below", in_the_way):
+    for root, what, next_step in (
+        (a_file / "below", "read", "Name a readable directory"),
+        (in_the_way, "written", "Free some space or grant write permission"),
+    ):
         ran = commanded(log, root, cwd=tmp_path)
         assert ran.returncode == 1
         assert "Traceback" not in ran.stderr
         said, hint = ran.stderr.splitlines()[-2:]
-        assert said.startswith(f"error: the snapshot {root} cannot be written: ")
+        assert said.startswith(f"error: the snapshot {root} cannot be {what}: ")
         assert "Not a directory" in said
-        assert hint.startswith("hint: Free some space or grant write permission")
+        assert hint.startswith(f"hint: {next_step}")
 
 
 def test_of_a_stream_that_ends_the_cause_is_told_and_no_trace_of_java_s(tmp_path: Path) -> None:
