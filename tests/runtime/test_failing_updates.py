@@ -254,7 +254,7 @@ async def test_who_waits_for_a_change_of_which_folding_fails_is_told_so_and_not_
         raise MemoryError
 
     monkeypatch.setattr(PartitionState, "apply", runs_short)
-    with pytest.raises(OutcomeUnknown, match="this node stopped before the outcome was known"):
+    with pytest.raises(OutcomeUnknown, match=r"this node folds partition \d no further"):
         await orders.label(team="pay")
     with pytest.raises(NotReady, match="folding failed at offset"):
         await orders.label(team="pay")

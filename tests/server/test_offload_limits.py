@@ -69,3 +69,10 @@ async def test_a_namespace_that_does_not_exist_has_no_limits(rest: RestNode) -> 
     nowhere = "/admin/v2/namespaces/public/nowhere/offloadThreshold"
     assert await rest.problem("GET", nowhere) == (404, "namespace_not_found")
     assert await rest.problem("PUT", nowhere, 5) == (404, "namespace_not_found")
+
+
+@pytest.mark.parametrize("said", [{"managedLedgerOffloadDriver": None}, {"offloaders": 3}])
+async def test_a_document_whose_offload_policies_hold_nothing_sets_none(rest: RestNode, said: dict[str, Any]) -> None:
+    await rest.done("PUT", "/admin/v2/namespaces/public/bare", {"offload_policies": said})
+    document = await rest.get("/admin/v2/namespaces/public/bare")
+    assert "offload_policies" not in document

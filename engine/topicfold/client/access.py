@@ -81,7 +81,7 @@ class AccessCalls(InOwnNamespace):
     @asks
     def get_cluster(self, cluster: str) -> Call[dict[str, Any]]:
         """Return a cluster's addresses and the list of its peers, under Pulsar's names for them."""
-        return Call("GET", _cluster_path(cluster), mapping_of({EACH: str | list}))
+        return Call("GET", _cluster_path(cluster), mapping_of({EACH: str | list | bool | None}))
 
     @asks
     def create_cluster(

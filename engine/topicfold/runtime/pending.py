@@ -141,9 +141,8 @@ def denied(update: Update, error: LogDenied) -> TopicfoldError:
 
 def stopping(update: Update) -> TopicfoldError:
     """Return what to tell a waiter of a node that stops, or that folds the partition no further."""
-    if update.in_attempt:
-        return unknown(update, "this node stopped before the outcome was known")
-    return no_further(update.target.partition)
+    told = no_further(update.target.partition)
+    return unknown(update, f"{told.reason}, and did not know the outcome yet") if update.in_attempt else told
 
 
 def unknown(update: Update, reason: str) -> OutcomeUnknown:

@@ -83,7 +83,7 @@ def policies_document(record: NamespaceRecord, topic_grants: Any, local_cluster:
 def policies_in_document(document: Mapping[str, Any], limits: Limits) -> Policies:
     """Return the policies that a document sets. A member that is empty, or says what an unset one says, sets nothing.
 
-    An empty text counts as empty where one of several words is meant.
+    An empty text counts as empty where one of several words is meant, and an object as well of which nothing is kept.
 
     Raises:
         InvalidPolicy, PolicyUnmet, Forbidden: a value may not be set; says which.
@@ -98,7 +98,9 @@ def policies_in_document(document: Mapping[str, Any], limits: Limits) -> Policie
             given = given.get(limits.local_cluster)
         if given in (None, [], {}) or given == route.unset or (given == "" and isinstance(policy.kind, Choice)):
             continue
-        found[policy.name] = checked_value(policy, route, given, limits, check=route.document_check)
+        value = checked_value(policy, route, given, limits, check=route.document_check)
+        if value != {}:
+            found[policy.name] = value
     return MappingProxyType(found)
 
 
