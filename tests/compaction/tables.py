@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from deltalake import DeltaTable
 
 from tests.compaction.folding import Placed, index_of, run_here
 from tests.compaction.job_process import IDENTITY, batches
+from topicfold.compaction import compactor
 from topicfold.compaction.compactor import Compactor
 from topicfold.snapshot.commits import read_commit, sequences
 from topicfold.state.fold import PartitionState
@@ -40,6 +42,13 @@ def whole(root: Path) -> Mapping[str, Any]:
 def without(found: list[dict[str, Any]], column: str) -> list[dict[str, Any]]:
     """Return rows without a column."""
     return [{name: value for name, value in row.items() if name != column} for row in found]
+
+
+def three_unpublished(root: Path) -> None:
+    """Make three commits that are published nowhere yet, as by a job that ended in between."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compactor, "publish", lambda root, commit: None)
+        three_commits(root)
 
 
 def three_commits(root: Path) -> list[list[Placed]]:

@@ -19,9 +19,9 @@ from deltalake import DeltaTable
 from tests.builders import empty_state
 from tests.compaction.folding import run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, STAGES, batches, run, the_log
-from tests.compaction.tables import rows, three_commits, whole, without
+from tests.compaction.tables import rows, three_commits, three_unpublished, whole, without
 from tests.state.histories import PARTITION, PARTITIONS
-from topicfold.compaction import compactor, publishing
+from topicfold.compaction import publishing
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.compaction.publishing import publish
@@ -287,24 +287,16 @@ def test_a_row_of_commits_is_added_though_somebody_else_changes_the_table_meanwh
     assert sorted(row["sequence"] for row in rows(tmp_path, "commits")) == [1, 2, 3]
 
 
-def test_commits_that_nobody_published_are_published_one_after_another(
-    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(compactor, "publish", lambda root, commit: None)
-        three_commits(tmp_path)
+def test_commits_that_nobody_published_are_published_one_after_another(undisturbed: Path, tmp_path: Path) -> None:
+    three_unpublished(tmp_path)
     assert not DeltaTable.is_deltatable(str(tmp_path / "commits"))
     run(tmp_path, cuts=1)
     assert whole(tmp_path) == whole(undisturbed)
     assert sorted(row["sequence"] for row in rows(tmp_path, "commits")) == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_file_that_a_copy_lacks_leaves_the_rows_of_others_readable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(compactor, "publish", lambda root, commit: None)
-        three_commits(tmp_path)
+def test_a_file_that_a_copy_lacks_leaves_the_rows_of_others_readable(tmp_path: Path) -> None:
+    three_unpublished(tmp_path)
     for each in read_commit(tmp_path, 2).added:
         (tmp_path / each.path).unlink()
     publish(tmp_path, read_commit(tmp_path, 3))

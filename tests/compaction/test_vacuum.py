@@ -12,9 +12,8 @@ from deltalake import DeltaTable
 
 from tests.compaction.folding import Placed, run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, run
-from tests.compaction.tables import make_old, three_commits, whole
+from tests.compaction.tables import make_old, three_commits, three_unpublished, whole
 from tests.state.histories import PARTITION
-from topicfold.compaction import compactor
 from topicfold.compaction import vacuum as vacuuming
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.vacuum import vacuum
@@ -151,26 +150,18 @@ def test_what_tables_had_an_hour_ago_is_there_for_who_is_reading_it(tmp_path: Pa
             before[table].to_pyarrow_table()
 
 
-def test_what_tables_have_since_a_moment_ago_stays_however_old_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_tables_have_since_a_moment_ago_stays_however_old_it_is(tmp_path: Path) -> None:
     undisturbed, late = tmp_path / "undisturbed", tmp_path / "late"
     run(undisturbed, cuts=1)
-    with monkeypatch.context() as patch:
-        patch.setattr(compactor, "publish", lambda root, commit: None)
-        three_commits(late)
+    three_unpublished(late)
     make_old(late)
     run(late, cuts=1)
     assert vacuum(late, keep=2) > 0
     assert whole(late) == whole(undisturbed)
 
 
-def test_commits_that_are_not_published_yet_stay_however_old_they_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(compactor, "publish", lambda root, commit: None)
-        three_commits(tmp_path)
+def test_commits_that_are_not_published_yet_stay_however_old_they_are(tmp_path: Path) -> None:
+    three_unpublished(tmp_path)
     make_old(tmp_path)
     vacuum(tmp_path, keep=1)
     assert sequences(tmp_path) == [3, 2, 1]

@@ -209,17 +209,6 @@ def lists_in(answer: Answer) -> dict[str, tuple[str, ...]]:
     return {name: tuple(each) for name, each in answer.body.items()}
 
 
-def mapping_in(answer: Answer) -> Mapping[str, Any]:
-    """Return the object that an answer is.
-
-    Raises:
-        TypeError: it is none.
-    """
-    require_shape(answer.body, dict)
-    body: Mapping[str, Any] = answer.body
-    return body
-
-
 def mapping_of(shape: Shape) -> Callable[[Answer], dict[str, Any]]:
     """Return what returns the object that an answer is, if it has this shape.
 
@@ -233,6 +222,10 @@ def mapping_of(shape: Shape) -> Callable[[Answer], dict[str, Any]]:
         return body
 
     return read
+
+
+mapping_in = mapping_of(dict)
+"""Returns the object that an answer is."""
 
 
 def _members(text: str) -> Any:

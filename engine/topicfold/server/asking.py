@@ -13,9 +13,11 @@ from starlette.requests import Request
 
 from topicfold.errors import InvalidRequest
 from topicfold.model.permissions import LIST_TOPIC
+from topicfold.model.records import NamespaceRecord
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.revision import Revision, parse_revision
+from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.auth.principal import actor_of
 from topicfold.server.exchange import REQUEST_ID
 from topicfold.server.guard import HEADERS_KEY, Headers
@@ -64,6 +66,20 @@ async def settled(request: Request, node: Node, *owners: str) -> Cut:
     if _takes_what_is_here(request) and (cut := node.reading.cut(partitions)) is not None:
         return cut
     return await node.reading.settle(partitions, asked_to_read(request, node))
+
+
+async def settled_namespace(request: Request, node: Node, name: str) -> tuple[NamespaceRecord, str, Cut]:
+    """Return a live namespace's record and ETag, and the cut that they are from.
+
+    Raises:
+        InvalidRequest, Resync, NotReady, PositionTimeout, LogUnavailable: as `settled`.
+        NamespaceNotFound: it is not there.
+        Undecodable, NewerSchema: its record cannot be read.
+    """
+    cut = await settled(request, node, name)
+    with said_of_absent_namespace(name):
+        record, etag = node.reading.namespace(name)
+    return record, etag, cut
 
 
 def _takes_what_is_here(request: Request) -> bool:

@@ -22,7 +22,7 @@ from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.policies import readable
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import UNCHANGED, read_answer, record_answer, written_answer
-from topicfold.server.asking import asked_to_write, settled
+from topicfold.server.asking import asked_to_write, settled, settled_namespace
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in, tenant_in, whole_topic_in
@@ -49,9 +49,7 @@ class Permissions:
     async def of_namespace(self, request: Request) -> Response:
         """Answer what roles may do in a namespace."""
         name = namespace_in(request)
-        cut = await settled(request, self.node, name)
-        with said_of_absent_namespace(name):
-            record, etag = self.node.reading.namespace(name)
+        record, etag, cut = await settled_namespace(request, self.node, name)
         return record_answer(dict(record.grants), cut, etag)
 
     async def of_topic(self, request: Request) -> Response:

@@ -35,7 +35,7 @@ from topicfold.model.policy.values import ListOf, MapOf, plain_value
 from topicfold.runtime.policies import namespace_policies
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import written_answer
-from topicfold.server.asking import asked_to_write, settled
+from topicfold.server.asking import asked_to_write, settled_namespace
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.parameters import Declared, Flag
@@ -63,9 +63,7 @@ class NamespacePolicy:
         name = namespace_in(request)
         is_applied = self.route.has_applied and _APPLIED.of(query_of(request))
         engine = self.node.engine
-        cut = await settled(request, self.node, name)
-        with said_of_absent_namespace(name):
-            _, etag = self.node.reading.namespace(name)
+        _, etag, cut = await settled_namespace(request, self.node, name)
         value = namespace_policies(engine, name).get(self.policy.name)
         if is_applied and not value:
             value = broker_value(self.policy, self.node.limits)

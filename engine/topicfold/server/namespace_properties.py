@@ -15,7 +15,7 @@ from topicfold.model.records import EMPTY, frozen
 from topicfold.model.updates import of_namespace
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import UNCHANGED, read_headers, record_answer, written_answer
-from topicfold.server.asking import asked_to_write, settled
+from topicfold.server.asking import asked_to_write, settled_namespace
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in
@@ -36,9 +36,7 @@ class NamespaceProperties:
     async def get(self, request: Request) -> Response:
         """Answer all properties."""
         name = namespace_in(request)
-        cut = await settled(request, self.node, name)
-        with said_of_absent_namespace(name):
-            record, etag = self.node.reading.namespace(name)
+        record, etag, cut = await settled_namespace(request, self.node, name)
         return record_answer(dict(record.properties), cut, etag)
 
     async def set(self, request: Request) -> Response:
@@ -54,9 +52,7 @@ class NamespaceProperties:
         """Answer one property as plain text; an empty body where there is none of that name."""
         name = namespace_in(request)
         key = decoded(request.path_params["key"])
-        cut = await settled(request, self.node, name)
-        with said_of_absent_namespace(name):
-            record, etag = self.node.reading.namespace(name)
+        record, etag, cut = await settled_namespace(request, self.node, name)
         value = record.properties.get(key)
         return Response(value, 200, read_headers(cut, etag), None if value is None else _PLAIN)
 

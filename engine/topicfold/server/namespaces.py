@@ -29,7 +29,7 @@ from topicfold.runtime.slices import CHUNK
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import JSON_TYPE, joined, read_answer, read_headers, written_answer
-from topicfold.server.asking import asked_to_write, settled
+from topicfold.server.asking import asked_to_write, settled, settled_namespace
 from topicfold.server.bodies import json_body
 from topicfold.server.listing import LISTED, LISTING_ERRORS, CountedAnswer, answer_listing
 from topicfold.server.node import Node
@@ -62,9 +62,7 @@ class Namespaces:
     async def get(self, request: Request) -> Response:
         """Answer one namespace's document: its policies, its properties, and to who may change them its grants."""
         name = namespace_in(request)
-        cut = await settled(request, self.node, name)
-        with said_of_absent_namespace(name):
-            record, etag = self.node.reading.namespace(name)
+        record, etag, cut = await settled_namespace(request, self.node, name)
         topic_grants = orjson.Fragment(b"{}")
         if self.node.has(request, ADMINISTER_NAMESPACE, name):
             topic_grants = await _written(name, self.node.reading.topic_grants(name))

@@ -22,7 +22,7 @@ from topicfold.model.policy.values import read_value
 from topicfold.runtime.policies import namespace_policies
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import written_answer
-from topicfold.server.asking import asked_to_write, settled
+from topicfold.server.asking import asked_to_write, settled_namespace
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
@@ -46,9 +46,7 @@ class OffloadLimit:
     async def get(self, request: Request) -> Response:
         """Answer the member."""
         name = namespace_in(request)
-        cut = await settled(request, self.node, name)
-        with said_of_absent_namespace(name):
-            _, etag = self.node.reading.namespace(name)
+        _, etag, cut = await settled_namespace(request, self.node, name)
         value = namespace_policies(self.node.engine, name).get(_POLICY.name, {}).get(self.member)
         return policy_answer(LONG, value, self.unset, cut, etag, is_stored=True)
 
