@@ -161,6 +161,14 @@ def test_who_gives_explain_the_option_of_other_commands_is_told_to_write_the_sel
     assert (ran.code, ran.err.splitlines()[1]) == (2, hint)
 
 
+@pytest.mark.parametrize("words", ["topics delete -l", "topicPolicies set-retention --selector", "history -l"])
+def test_what_takes_one_topic_tells_how_a_selector_finds_some(bare_run: Run, words: str) -> None:
+    command, option = words.rsplit(" ", 1)
+    ran = bare_run(*words.split(), "team=pay")
+    finds = f"it takes one topic, 'topicfold topics list {option} SELECTOR' finds some"
+    assert (ran.code, ran.err.splitlines()[1]) == (2, f"hint: topicfold {command} --help; {finds}")
+
+
 @pytest.mark.parametrize("words", ["topics create -x", "history -x", "namespaces list -acme"])
 def test_a_name_that_is_taken_for_an_option_is_told_how_it_is_written(bare_run: Run, words: str) -> None:
     ran = bare_run(*words.split())

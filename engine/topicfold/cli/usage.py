@@ -43,15 +43,17 @@ def said_of_names(error: typer.TyperException) -> str:
 
 
 def said_of_argument(error: typer.TyperException) -> str:
-    """Return the end of a hint: that the command takes alone what is behind this option in others, "" if it does not.
+    """Return the end of a hint: how a command that has no selector takes it, or the topics that it finds; else "".
 
-    So `explain` takes the selector, which is behind -l everywhere else.
+    `explain` takes alone what is behind -l everywhere else; others take one topic.
     """
     option, context = getattr(error, "option_name", ""), getattr(error, "ctx", None)
     if not hasattr(error, "possibilities") or option not in _SELECTOR_OPTIONS or context is None:
         return ""
-    takes_selector = any(each.name == "selector" for each in context.command.params)
-    return f"; write the selector without {option}" if takes_selector else ""
+    taken = {each.name for each in context.command.params}
+    if "selector" in taken:
+        return f"; write the selector without {option}"
+    return f"; it takes one topic, 'topicfold topics list {option} SELECTOR' finds some" if "topic" in taken else ""
 
 
 def require_no_value_astray(ctx: typer.Context, given: Mapping[str, Any], astray: Sequence[Any]) -> None:
