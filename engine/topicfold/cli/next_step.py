@@ -197,8 +197,20 @@ def _templates(error: TopicfoldError, command: str, given: Mapping[str, Any]) ->
         return spoken
     if error.code == "topic_not_found" and given.get("at"):
         return ["topicfold history {topic}"]
+    if error.code == "invalid_name" and _are_patterns(given):
+        return ["the server is of an older version, without patterns of namespaces: upgrade it, or name each namespace"]
     steps = _NEXT_STEP_OF_COMMAND.get((error.code, command), _NEXT_STEP.get(error.code, ()))
     return [*((steps,) if isinstance(steps, str) else steps), *spoken]
+
+
+def _are_patterns(given: Mapping[str, Any]) -> bool:
+    """Return whether the namespaces that were given are in order, and patterns are among them."""
+    from topicfold.model.namespaces import parse_namespaces
+
+    texts = [*([given["namespace"]] if given.get("namespace") else []), *(given.get("namespaces") or ())]
+    with suppress(InvalidName):
+        return bool(parse_namespaces(texts).patterns)
+    return False
 
 
 def _typed(word: str, value: Any) -> str:
