@@ -146,7 +146,8 @@ def _maven_home() -> Path | None:
 def fetched(get: Callable[[], T]) -> T:
     """Return what `get` does; what a repository does not deliver is asked for again, after each of `PAUSES_S`.
 
-    Not where its certificate is not trusted: that does not pass. For the scripts that prepare the tests: no test has that much time.
+    Not where its certificate is not trusted: that does not pass. For the scripts that prepare the tests: no test has
+    that much time.
 
     Raises:
         Unavailable: `get` could not.
