@@ -32,6 +32,14 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("not_empty", "namespaces delete"): "topicfold namespaces delete --force {namespace} deletes its topics, too",
     ("policy_unmet", "tenants create"): "topicfold clusters list",
     ("policy_unmet", "tenants update"): "topicfold clusters list",
+    **{
+        ("policy_unmet", f"{group} set-{name}"): step
+        for name in ("retention", "backlog-quota")
+        for group, step in (
+            ("topicPolicies", "topicfold topics effective {topic} shows both, and where they are set"),
+            ("namespaces", "topicfold namespaces policies {namespace} shows both"),
+        )
+    },
     ("answer_lost", "policies apply"): "run it again; what was already applied no longer differs",
     ("answer_lost", "import kafka"): "run it again; it continues from there",
     # What these send follows from what they read first, so the same key would stand for another change.

@@ -21,6 +21,8 @@ _LOOKS: Mapping[str, re.Pattern[str]] = {
     "namespaces": re.compile(r"[^/=\s]+/[^/=\s]+"),
     "match": re.compile(r"(?!\*$)[^/\s]*\*[^/\s]*"),  # A star alone is all namespaces.
     "bootstrap": re.compile(r"\S+:\d+"),
+    "labels": re.compile(r"[^=:]+[=:].+"),
+    "keys": re.compile(r".+"),
 }
 """How values look of options that are easily forgotten, by parameter. One of which there is one holds several."""
 
@@ -67,6 +69,11 @@ def require_no_value_astray(ctx: typer.Context, given: Mapping[str, Any], astray
     place = given.get("namespace")
     alone = [*([place] if isinstance(place, str) and "/" not in place else []), *astray]
     options = [each for each in ctx.command.params if each.param_type_name == "option"]
+    arguments: list[Any] = [each for each in ctx.command.params if each.param_type_name == "argument"]
+    for param in arguments:
+        if param.name == "selector" and astray and all(_LOOKS["selector"].fullmatch(str(each)) for each in astray):
+            whole = shlex.quote(",".join([given["selector"], *astray]))
+            raise typer.BadParameter(f"it is more than one; write {whole}", ctx, param)
     for param in options:
         looks = _LOOKS.get(param.name or "")
         if looks and (values := [value for value in alone if looks.fullmatch(str(value))]):
