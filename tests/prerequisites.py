@@ -28,6 +28,8 @@ SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1"
 """The option that has a JVM compile its code fast, and not again better: none of the tests' lives for long."""
 PAUSES_S = (10.0, 30.0, 90.0, 300.0)
 """How long a repository that did not deliver is left alone before it is asked again."""
+_DISTRUST = re.compile("valid certification path|self-signed certificate|local issuer certificate")
+"""What Java's tools and npm say of a repository whose certificate they do not trust."""
 
 _MAVEN_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _POM = """<project>
@@ -144,7 +146,8 @@ def _maven_home() -> Path | None:
 def fetched(get: Callable[[], T]) -> T:
     """Return what `get` does; what a repository does not deliver is asked for again, after each of `PAUSES_S`.
 
-    For the scripts that prepare the tests: no test has that much time.
+    Not where its certificate is not trusted: that does not pass. For the scripts that prepare the tests: no test has
+    that much time.
 
     Raises:
         Unavailable: `get` could not.
@@ -153,6 +156,9 @@ def fetched(get: Callable[[], T]) -> T:
         try:
             return get()
         except Undelivered as reason:
+            if _DISTRUST.search(str(reason)):
+                java, npm = "JDK_JAVA_OPTIONS=-Djavax.net.ssl.trustStore=FILE", "NODE_EXTRA_CA_CERTS=FILE"
+                raise Unavailable(f"{reason}\nName the CA of its certificate: {java}, for npm {npm}.") from reason
             print(f"{reason}\nAsking again in {pause_s:g} s.", file=sys.stderr, flush=True)
             time.sleep(pause_s)
     return get()

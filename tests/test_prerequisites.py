@@ -37,6 +37,19 @@ def test_what_was_not_delivered_is_asked_for_again(tmp_path: Path, capsys: pytes
     assert "503 from there\nAsking again in 0 s." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "PKIX path building failed: unable to find valid certification path to requested target",
+        "npm error code SELF_SIGNED_CERT_IN_CHAIN\nreason: self-signed certificate in certificate chain",
+    ],
+)
+def test_a_repository_that_is_not_trusted_is_not_asked_again(tmp_path: Path, said: str) -> None:
+    make = _delivers(Undelivered(said), None)
+    with pytest.raises(Unavailable, match=r"Name the CA of its certificate: JDK_JAVA_OPTIONS=.*FILE, for npm NODE_"):
+        fetched(lambda: made_once(tmp_path / "jars", make))
+
+
 def test_in_the_end_it_says_so_and_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
     make = _delivers(Undelivered("first"), Undelivered("second"), Undelivered("third"))
     with pytest.raises(Undelivered, match="third"):

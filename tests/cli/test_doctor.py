@@ -135,5 +135,12 @@ def test_nobody_but_a_superuser_is_told(bare_run: Run, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text("ann-token ann\nroot-token root\n")
     with serving(auth_static_tokens_file=tokens, superusers=("root",)) as (url,):
-        assert bare_run("doctor", "--url", url, "--token", "ann-token").code == 5
+        refused = bare_run("doctor", "--url", url, "--token", "ann-token")
         assert bare_run("doctor", "--url", url, "--token", "root-token").code == 0
+    assert (refused.code, refused.err.splitlines()) == (
+        5,
+        [
+            "error: ann is not a superuser",
+            "hint: Ask a superuser, or whoever runs the server: they name such roles with --superusers.",
+        ],
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -134,3 +135,10 @@ def test_what_has_changed_under_a_watch_is_watched_anew() -> None:
 def test_a_topic_that_cannot_be_read_is_deleted_or_made_anew() -> None:
     hint = next_step(errors.Undecodable("x"), "topics get", {"topic": "acme/pay/a b"})
     assert "topicfold topics delete 'acme/pay/a b'" in hint
+
+
+@pytest.mark.parametrize("given", [{"namespace": "acme/*"}, {"namespaces": ["acme/pay", "acme/team-*"]}])
+def test_a_server_that_refuses_a_pattern_of_namespaces_is_an_older_one(given: dict[str, Any]) -> None:
+    error = errors.InvalidName("namespace '*': expected 1 to 64 of the characters A-Z a-z 0-9 _ - = : .")
+    assert next_step(error, "topics list", given).startswith("the server is of an older version")
+    assert not next_step(error, "watch", {"namespaces": ["acme/pay"]})

@@ -56,6 +56,15 @@ def test_one_cell_far_wider_than_the_others_does_not_wrap_their_rows(shown: Show
     assert "".join(lines).count("x") == outlier[0].count("x")
 
 
+@pytest.mark.parametrize("width", [100, 120, 150])
+def test_a_name_stays_whole_where_the_last_column_is_wrapped_anyway_and_has_room_for_its_words(
+    shown: Shown, width: int
+) -> None:
+    usual = [(f"policy{number}", "1", ",".join(f"member{each}=value" for each in range(20))) for number in range(20)]
+    name = "offload.thresholdInBytesOfWhatIsOffloaded"
+    assert any(line.startswith(f"{name}  1  ") for line in shown(width, HEADER, [*usual, (name, "1", "9")]))
+
+
 def test_where_nobody_looks_a_cell_far_wider_than_the_others_pushes_only_its_own_row() -> None:
     usual = [(f"topic{number}", "1", "tier=gold") for number in range(20)]
     others = [("x" * 38, "12345678901", ""), ("x" * 240, "1", "")]

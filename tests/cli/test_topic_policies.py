@@ -148,7 +148,10 @@ def test_a_backlog_quota_must_stay_below_what_is_kept(run: Run) -> None:
     refused = run(*quota, "10M")
     assert refused.code == 4
     assert "Backlog Quota exceeds configured retention quota for topic" in refused.err
+    assert "hint: topicfold topics effective orders shows both" in refused.err
     assert run(*quota, "9M").code == 0
+    lowered = run("topicPolicies", "set-retention", "orders", "-s", "9M", "-t", "10m")
+    assert "hint: topicfold topics effective orders shows both" in lowered.err
     assert run("topicPolicies", "delete", "orders").code == 0
 
 

@@ -122,6 +122,8 @@ def test_what_cannot_be_meant_is_told_with_what_may_be_and_the_help_of_the_comma
         ("topics list", "eu__**", "match"),
         ("watch", "eu__*", "match"),
         ("consume", "team=pay", "selector"),
+        ("topics create orders", "team=pay", "labels"),
+        ("topics remove-custom-labels orders", "team", "labels"),
     ],
 )
 def test_a_selector_or_a_namespace_that_stands_alone_is_told_the_option_that_it_belongs_to(
@@ -138,6 +140,7 @@ def test_a_selector_or_a_namespace_that_stands_alone_is_told_the_option_that_it_
         (["topics", "list", "-l", "team=pay", "tier=gold"], "--selector team=pay,tier=gold"),
         (["watch", "team=pay", "tier in (a,b)"], "--selector 'team=pay,tier in (a,b)'"),
         (["consume", "--bootstrap", "b1:9092", "b2:9092"], "--bootstrap b1:9092,b2:9092"),
+        (["explain", "team=pay", "tier in (a,b)"], "'team=pay,tier in (a,b)'"),
     ],
 )
 def test_what_goes_on_alone_is_written_in_the_one_option_that_takes_all_of_it(
@@ -161,6 +164,14 @@ def test_who_gives_explain_the_option_of_other_commands_is_told_to_write_the_sel
     assert (ran.code, ran.err.splitlines()[1]) == (2, hint)
 
 
+@pytest.mark.parametrize("words", ["topics delete -l", "topicPolicies set-retention --selector", "history -l"])
+def test_what_takes_one_topic_tells_how_a_selector_finds_some(bare_run: Run, words: str) -> None:
+    command, option = words.rsplit(" ", 1)
+    ran = bare_run(*words.split(), "team=pay")
+    finds = f"it takes one topic, 'topicfold topics list {option} SELECTOR' finds some"
+    assert (ran.code, ran.err.splitlines()[1]) == (2, f"hint: topicfold {command} --help; {finds}")
+
+
 @pytest.mark.parametrize("words", ["topics create -x", "history -x", "namespaces list -acme"])
 def test_a_name_that_is_taken_for_an_option_is_told_how_it_is_written(bare_run: Run, words: str) -> None:
     ran = bare_run(*words.split())
@@ -169,3 +180,15 @@ def test_a_name_that_is_taken_for_an_option_is_told_how_it_is_written(bare_run: 
 
 def test_what_takes_no_name_does_not_speak_of_any(bare_run: Run) -> None:
     assert "a name that begins with" not in bare_run("watch", "-x").err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("history orders --limit x", "'--limit': should be a valid integer\n"),
+        ("topics list --limit 0", "'--limit': should be greater than or equal to 1\n"),
+    ],
+)
+def test_what_is_wrong_with_a_number_is_told_in_plain_words(bare_run: Run, words: str, told: str) -> None:
+    ran = bare_run(*words.split())
+    assert (ran.code, ran.err.startswith(f"error: Invalid value for {told}")) == (2, True)

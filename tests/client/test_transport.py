@@ -20,6 +20,11 @@ IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
 
 _WELL = {"healthy": True, "node": "n", "scrub": None, "snapshot": None, "problems": [], "partitions": []}
 """The least that a diagnosis says."""
+_PARTITION_WELL = {
+    "partition": 0, "ready": True, "position": 1, "digest": "ab", "compared": None, "differences": {},
+    "undecodableTopics": 0,
+}  # fmt: skip
+"""The least that it says of a partition."""
 
 
 class Tape:
@@ -372,6 +377,11 @@ def test_a_policy_that_something_else_is_asked_for_is_not_told_to_be_unset(answe
         (Client.diagnosis, {"healthy": True}),
         (Client.diagnosis, {**_WELL, "problems": ["the disk is full"]}),
         (Client.diagnosis, {**_WELL, "partitions": {}}),
+        (Client.diagnosis, {**_WELL, "scrub": {}}),
+        (Client.diagnosis, {**_WELL, "snapshot": {"path": "/snapshot"}}),
+        (Client.diagnosis, {**_WELL, "partitions": [{**_PARTITION_WELL, "compared": {"node": "n2"}}]}),
+        (Client.readiness, {}),
+        (Client.readiness, {"ready": True, "partitions": {"0": {"ready": True}}}),
     ],
 )
 def test_an_answer_with_something_else_inside_is_not_topicfolds(ask: Callable[[Client], Any], body: Any) -> None:
@@ -383,7 +393,7 @@ def test_an_answer_with_something_else_inside_is_not_topicfolds(ask: Callable[[C
 
 
 def test_a_diagnosis_of_another_version_is_taken_with_what_it_has_beside() -> None:
-    body = {**_WELL, "weather": "fine"}
+    body = {**_WELL, "weather": "fine", "partitions": [_PARTITION_WELL]}
     with Tape(lambda _: httpx2.Response(200, json=body)).client() as client:
         assert client.diagnosis() == body
 
@@ -399,7 +409,8 @@ def test_a_page_in_the_place_of_topics_is_not_taken_for_an_old_servers_answer() 
 
 
 def test_readiness_that_a_proxy_answers_for_a_server_that_is_away_may_be_asked_for_again() -> None:
-    pages = iter([httpx2.Response(503, html="<html>no server is available</html>"), httpx2.Response(200, json={})])
+    ready = {"ready": True, "partitions": {}}
+    pages = iter([httpx2.Response(503, html="<html>no server is available</html>"), httpx2.Response(200, json=ready)])
     with Tape(lambda _: next(pages)).client() as client:
         assert client.readiness().is_ready
 

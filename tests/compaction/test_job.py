@@ -23,6 +23,7 @@ from tests.client.waiting import eventually
 from tests.compaction.folding import run_here
 from tests.compaction.logs import PARTITION, append, random_values, replayed, settings_of
 from tests.compaction.tables import require_equal
+from tests.compaction.trimming import grow, trimmed
 from tests.snapshot.making import compacted_further
 from topicfold.compaction import job as jobs
 from topicfold.compaction import log_facts
@@ -32,7 +33,15 @@ from topicfold.compaction.job import CompactOptions, Listener, compact
 from topicfold.compaction.log_facts import LogFacts
 from topicfold.compaction.stop import Stop
 from topicfold.compaction.trim import trim
-from topicfold.errors import BadSetting, LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog
+from topicfold.errors import (
+    BadSetting,
+    LevelUnsupported,
+    LogGap,
+    LogUnavailable,
+    SnapshotUnwritable,
+    WrongLog,
+    WrongSnapshot,
+)
 from topicfold.log.codec import encode_event
 from topicfold.log.digest_record import Statement, digest_value
 from topicfold.log.identity import recognise_identity
@@ -104,6 +113,22 @@ def test_a_log_that_lost_its_end_and_grew_again_is_refused(tmp_path: Path, spark
     with pytest.raises(LogGap, match="has another record at offset"):
         job(restored, tmp_path / "snapshot", spark)
     assert sequences(tmp_path / "snapshot") == [done.commit.sequence]
+
+
+def test_a_job_that_is_refused_makes_no_directory(tmp_path: Path) -> None:
+    log = settings_of(log_file=tmp_path / "log.db")
+    grow(log, tmp_path / "snapshot")
+    trimmed(log, tmp_path / "snapshot")
+    with pytest.raises(WrongSnapshot, match="holds no commit"):
+        job(log, tmp_path / "other", {})
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_snapshot_that_cannot_be_made_is_named_before_spark_is_started(tmp_path: Path) -> None:
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(1, 10))
+    with pytest.raises(SnapshotUnwritable, match="the snapshot /proc/none cannot be written: "):
+        compact(log, CompactOptions(Path("/proc/none"), once=True), Listener(print, begins=pytest.fail))
 
 
 def test_a_log_that_is_moved_away_while_the_job_runs_is_said_to_be_gone(tmp_path: Path, spark: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from topicfold.log.identity import recognise_identity, restate_identity
 from topicfold.log.sqlite import SqliteLog
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.settings import Settings
-from topicfold.snapshot.commits import commit_path, put_commit, read_commit, sequences
+from topicfold.snapshot.commits import NO_COMMIT_HINT, commit_path, put_commit, read_commit, sequences
 from topicfold.snapshot.trim_note import NOTE, read_note
 from topicfold.starting import open_log
 
@@ -153,6 +154,20 @@ def test_a_log_whose_beginning_something_else_deleted_is_not_trimmed(on_sqlite: 
         trimmed(on_sqlite, root)
     assert "something else than trimming deleted it" in caught.value.hint
     assert bounds(on_sqlite) == before
+
+
+def test_where_no_job_can_continue_from_what_there_is_none_is_proposed(on_sqlite: Settings, root: Path) -> None:
+    grow(on_sqlite, root, 1)
+    older = root.with_name("older")
+    shutil.copytree(root, older)
+    grow(on_sqlite, root)
+    trimmed(on_sqlite, root)
+    with pytest.raises(WrongSnapshot, match="holds no commit, and partition 0 of the log begins at offset") as caught:
+        trimmed(on_sqlite, root.with_name("none"))
+    assert caught.value.hint == NO_COMMIT_HINT
+    with pytest.raises(WrongSnapshot, match="everything between was trimmed") as caught:
+        trimmed(on_sqlite, older)
+    assert "compact" not in caught.value.hint
 
 
 async def _delete_but_a_header(settings: Settings, partition: int, offset: int) -> None:

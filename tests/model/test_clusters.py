@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from topicfold.errors import InvalidRequest
 from topicfold.model.clusters import addresses_in, clusters_in, create_cluster, delete_cluster, update_cluster
 from topicfold.model.events import Verdict
 from topicfold.model.records import TenantRecord
@@ -52,3 +55,12 @@ def test_nothing_else_of_the_record_is_touched() -> None:
     changed = create_cluster("eu", EU, "home")(record)
     assert isinstance(changed, TenantRecord)
     assert changed.admin_roles == ("a",)
+
+
+def test_an_address_that_is_wrong_is_shown_one_with_the_scheme_and_port_of_its_kind() -> None:
+    given = {"serviceUrl": "w", "brokerServiceUrlTls": "pulsar://w:6650"}
+    with pytest.raises(InvalidRequest) as caught:
+        addresses_in(given)
+    examples = [each["reason"].rpartition(" ")[2] for each in caught.value.values["violations"]]
+    assert examples == ["pulsar+ssl://pulsar.example.com:6651", "http://pulsar.example.com:8080"]
+    assert addresses_in(dict(zip(("brokerServiceUrlTls", "serviceUrl"), examples, strict=True)))

@@ -277,6 +277,24 @@ async def test_a_trailer_is_no_header(port: int, headers: bytes, trailer: bytes,
     assert await status_of(port, head + b"0\r\n" + trailer + b"\r\n\r\n") == status
 
 
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        (b"http://else.where", b"localhost", 403),
+        (b"http://else.where:80", b"localhost", 403),
+        (b"http://localhost@else.where", b"localhost", 403),
+        (b"https://localhost:8080", b"else.where", 200),
+        (b"", b"else.where", 403),
+    ],
+)
+async def test_the_host_that_a_target_names_counts_and_not_the_header(
+    port: int, target: bytes, host: bytes, status: int
+) -> None:
+    head = b"GET %b%b HTTP/1.1\r\nHost: %b\r\n\r\n" % (target, NATIVE.encode(), host)
+    assert await status_of(port, head) == status
+    assert await status_of(port, b"GET %b%b HTTP/1.1\r\n\r\n" % (target, NATIVE.encode())) == 400
+
+
 async def test_requests_follow_each_other_on_one_connection(port: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     request = f"GET {NATIVE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()

@@ -192,8 +192,8 @@ def _usage(error: typer.TyperException) -> int:
     """Say what was wrong with the command line, and where its help is."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else PROGRAM
-    # Typer shows what pydantic calls the kind of the error, too.
-    message = error.format_message().replace("Value error, ", "")
+    # Typer shows what pydantic says, to which a value is an input, and of what kind the error is.
+    message = re.sub("Value error, |Input (?=should be)|, unable to parse string as .*", "", error.format_message())
     if (unknown := _NO_COMMAND.match(message)) and (elsewhere := _commands_called(unknown["name"])):
         # What is spelled nearly so is not meant, then.
         helps = "; or ".join(f"{PROGRAM} {each} --help" for each in elsewhere[:_MOST_NAMED])

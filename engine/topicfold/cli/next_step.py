@@ -32,6 +32,14 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("not_empty", "namespaces delete"): "topicfold namespaces delete --force {namespace} deletes its topics, too",
     ("policy_unmet", "tenants create"): "topicfold clusters list",
     ("policy_unmet", "tenants update"): "topicfold clusters list",
+    **{
+        ("policy_unmet", f"{group} set-{name}"): step
+        for name in ("retention", "backlog-quota")
+        for group, step in (
+            ("topicPolicies", "topicfold topics effective {topic} shows both, and where they are set"),
+            ("namespaces", "topicfold namespaces policies {namespace} shows both"),
+        )
+    },
     ("answer_lost", "policies apply"): "run it again; what was already applied no longer differs",
     ("answer_lost", "import kafka"): "run it again; it continues from there",
     # What these send follows from what they read first, so the same key would stand for another change.
@@ -197,8 +205,20 @@ def _templates(error: TopicfoldError, command: str, given: Mapping[str, Any]) ->
         return spoken
     if error.code == "topic_not_found" and given.get("at"):
         return ["topicfold history {topic}"]
+    if error.code == "invalid_name" and _are_patterns(given):
+        return ["the server is of an older version, without patterns of namespaces: upgrade it, or name each namespace"]
     steps = _NEXT_STEP_OF_COMMAND.get((error.code, command), _NEXT_STEP.get(error.code, ()))
     return [*((steps,) if isinstance(steps, str) else steps), *spoken]
+
+
+def _are_patterns(given: Mapping[str, Any]) -> bool:
+    """Return whether the namespaces that were given are in order, and patterns are among them."""
+    from topicfold.model.namespaces import parse_namespaces
+
+    texts = [*([given["namespace"]] if given.get("namespace") else []), *(given.get("namespaces") or ())]
+    with suppress(InvalidName):
+        return bool(parse_namespaces(texts).patterns)
+    return False
 
 
 def _typed(word: str, value: Any) -> str:

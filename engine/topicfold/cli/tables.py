@@ -30,8 +30,9 @@ _NARROW = frozenset("–→…")
 def table_lines(header: Row, rows: Sequence[Row]) -> list[str]:
     """Return the lines of a table, the header's first; on a terminal no wider than that, if it is not very narrow.
 
-    There cells that are wider than nine in ten are wrapped, then the last column is, then the widest of the others are,
-    nowhere within a time: it can be copied whole. A last column too narrow for its words, as for names of policies, has
+    There cells that are wider than nine in ten are wrapped, if that leaves the last column room for its cells, or else
+    for its words; then the last column is, then the widest of the others are, nowhere within a time: it can be copied
+    whole. A last column too narrow for its words, as for names of policies, has
     lines of its own below the others. Elsewhere a long cell, of over twice that width, pushes its own row.
     """
     table = [header, *rows]
@@ -41,9 +42,11 @@ def table_lines(header: Row, rows: Sequence[Row]) -> list[str]:
     leasts, room = _leasts(table), _room()
     usual = [max(_usual(column), least) for column, least in zip(columns, leasts, strict=True)]
     widest = [max(column) for column in columns]
-    *others, _ = _narrowed([*widest[:-1], usual[-1]], usual, room)
+    word = _usual([_word(row[-1]) for row in table])
+    wanted = usual[-1] if _total(usual) <= room else word
+    *others, _ = _narrowed([*widest[:-1], wanted], usual, room)
     fitted = _fitted([*others, widest[-1]], leasts, room)
-    if fitted[-1] < usual[-1] and fitted[-1] < _usual([_word(row[-1]) for row in table]) <= room - len(_INDENT):
+    if fitted[-1] < usual[-1] and fitted[-1] < word <= room - len(_INDENT):
         return list(_stacked(table, _narrowed([*widest[:-1], _width(header[-1])], leasts, room), room))
     return list(_lines(table, fitted, _wrapped))
 

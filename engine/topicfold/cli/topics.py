@@ -177,7 +177,7 @@ def get_custom_labels(session: Session, topic: Topic, at: At = None) -> None:
 def remove_custom_labels(
     session: Session,
     topic: Topic,
-    labels: LabelKeys = None,
+    keys: LabelKeys = None,
     all_labels: Annotated[bool, typer.Option("--all", help="Remove every label.")] = False,
 ) -> None:
     """Remove labels from a topic. Name their keys, or use --all.
@@ -188,16 +188,16 @@ def remove_custom_labels(
       topicfold topics remove-custom-labels orders --all
     """
     name = str(parse_topic(topic))
-    if (keys := _keys_or_all(labels, all_labels)) is None:
+    if (chosen := _keys_or_all(keys, all_labels)) is None:
         written = session.client.remove_all_labels(topic, **session.changes)
         session.show_change("removed all labels from", name, written, "it had no labels")
         return
-    before = _labels_before(session, topic, keys)
-    written = session.client.remove_labels(topic, keys, **session.changes)
-    missing = [key for key in keys if key not in before]
-    removed = [key for key in keys if key in before]
-    unchanged = f"it had no {','.join(missing or keys)}"
-    session.show_change(f"removed {','.join(removed or keys)} from", name, written, unchanged)
+    before = _labels_before(session, topic, chosen)
+    written = session.client.remove_labels(topic, chosen, **session.changes)
+    missing = [key for key in chosen if key not in before]
+    removed = [key for key in chosen if key in before]
+    unchanged = f"it had no {','.join(missing or chosen)}"
+    session.show_change(f"removed {','.join(removed or chosen)} from", name, written, unchanged)
     if removed and missing:
         session.output.note(f"it had no {','.join(missing)}")
 

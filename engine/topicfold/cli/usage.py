@@ -21,6 +21,8 @@ _LOOKS: Mapping[str, re.Pattern[str]] = {
     "namespaces": re.compile(r"[^/=\s]+/[^/=\s]+"),
     "match": re.compile(r"(?!\*$)[^/\s]*\*[^/\s]*"),  # A star alone is all namespaces.
     "bootstrap": re.compile(r"\S+:\d+"),
+    "labels": re.compile(r"[^=:]+[=:].+"),
+    "keys": re.compile(r".+"),
 }
 """How values look of options that are easily forgotten, by parameter. One of which there is one holds several."""
 
@@ -43,15 +45,17 @@ def said_of_names(error: typer.TyperException) -> str:
 
 
 def said_of_argument(error: typer.TyperException) -> str:
-    """Return the end of a hint: that the command takes alone what is behind this option in others, "" if it does not.
+    """Return the end of a hint: how a command that has no selector takes it, or the topics that it finds; else "".
 
-    So `explain` takes the selector, which is behind -l everywhere else.
+    `explain` takes alone what is behind -l everywhere else; others take one topic.
     """
     option, context = getattr(error, "option_name", ""), getattr(error, "ctx", None)
     if not hasattr(error, "possibilities") or option not in _SELECTOR_OPTIONS or context is None:
         return ""
-    takes_selector = any(each.name == "selector" for each in context.command.params)
-    return f"; write the selector without {option}" if takes_selector else ""
+    taken = {each.name for each in context.command.params}
+    if "selector" in taken:
+        return f"; write the selector without {option}"
+    return f"; it takes one topic, 'topicfold topics list {option} SELECTOR' finds some" if "topic" in taken else ""
 
 
 def require_no_value_astray(ctx: typer.Context, given: Mapping[str, Any], astray: Sequence[Any]) -> None:
@@ -65,6 +69,11 @@ def require_no_value_astray(ctx: typer.Context, given: Mapping[str, Any], astray
     place = given.get("namespace")
     alone = [*([place] if isinstance(place, str) and "/" not in place else []), *astray]
     options = [each for each in ctx.command.params if each.param_type_name == "option"]
+    arguments: list[Any] = [each for each in ctx.command.params if each.param_type_name == "argument"]
+    for param in arguments:
+        if param.name == "selector" and astray and all(_LOOKS["selector"].fullmatch(str(each)) for each in astray):
+            whole = shlex.quote(",".join([given["selector"], *astray]))
+            raise typer.BadParameter(f"it is more than one; write {whole}", ctx, param)
     for param in options:
         looks = _LOOKS.get(param.name or "")
         if looks and (values := [value for value in alone if looks.fullmatch(str(value))]):

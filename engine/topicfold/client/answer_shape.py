@@ -8,20 +8,24 @@ from __future__ import annotations
 from types import UnionType
 from typing import Any
 
-Shape = type | UnionType | list["Shape"] | dict[str, "Shape"]
-"""A type; a list with the shape of each item; an object with the shapes of its members."""
+Shape = type | UnionType | list["Shape"] | dict[str, "Shape"] | tuple["Shape"]
+"""A type; a list with the shape of each item; an object with the shapes of its members; in a tuple, what may be null
+instead."""
 
 EACH = "..."
 """Stands for every member of an object, whatever it is called."""
 
 DIAGNOSIS: Shape = {
-    "healthy": bool, "node": str, "scrub": dict | None, "snapshot": dict | None,
+    "healthy": bool, "node": str,
+    "scrub": ({"at": str, "topics": int, "found": int},),
+    "snapshot": ({"path": str, "sequence": int | None, "ageSeconds": float | int | None},),
     "problems": [{"what": str, "next": str}],
     "partitions": [{
-        "partition": int, "ready": bool, "position": int, "digest": str, "compared": dict | None,
-        "differences": {EACH: int}, "undecodableTopics": int,
+        "partition": int, "ready": bool, "position": int, "digest": str,
+        "compared": ({"at": str, "node": str},), "differences": {EACH: int}, "undecodableTopics": int,
     }],
 }  # fmt: skip
+READINESS: Shape = {"ready": bool, "partitions": {EACH: {"undecodableTopics": int}}}
 EFFECTIVE: Shape = {
     "policies": {EACH: {"value": object, "origin": str | None, "origins": {EACH: str}, "enforcedBy": str}}
 }
@@ -34,6 +38,8 @@ def require_shape(value: Any, shape: Shape) -> None:
     >>> require_shape({"a": ["x"], "b": [1]}, {EACH: [str]})
     Traceback (most recent call last):
     TypeError: int in the place of str
+
+    >>> require_shape({"next": None}, {"next": ({"what": str},)})
 
     Raises:
         KeyError: a member is missing.
@@ -49,5 +55,8 @@ def require_shape(value: Any, shape: Shape) -> None:
             require_shape(value, list)
             for item in value:
                 require_shape(item, shape[0])
+        case (member_shape,):
+            if value is not None:
+                require_shape(value, member_shape)
         case _ if not isinstance(value, shape):
             raise TypeError(f"{type(value).__name__} in the place of {getattr(shape, '__name__', shape)}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from topicfold.client import calls
-from topicfold.client.answer_shape import DIAGNOSIS
+from topicfold.client.answer_shape import DIAGNOSIS, READINESS
 from topicfold.client.answers import Operation, Readiness, ServerVersion, Tenant, Topic, Written
 from topicfold.client.call import (
     Answer,
@@ -274,9 +274,10 @@ class ResourceCalls(InOwnNamespace):
     @asks
     def readiness(self) -> Call[Readiness]:
         """Return whether the server is ready, and its report. A server that is not ready does not raise an error."""
+        report_in = mapping_of(READINESS)
 
         def read(answer: Answer) -> Readiness:
-            return Readiness(answer.status == 200, mapping_in(answer))
+            return Readiness(answer.status == 200, report_in(answer))
 
         return Call("GET", "/readyz", read, query=(("verbose", ""),), accepts=frozenset({503}))
 

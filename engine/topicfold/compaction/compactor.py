@@ -78,7 +78,6 @@ class Compactor:
         self.lost: Path | None = None
         """A file whose rows a growing table lacks for good: it is missing, and its rows' records have been trimmed."""
         require_usable(root)
-        self._root.mkdir(parents=True, exist_ok=True)
         self.base = self._newest()
         if self.base.commit:
             publish(self._root, self.base.commit)

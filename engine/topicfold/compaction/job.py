@@ -134,6 +134,8 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
         with naming_unwritable(options.root):
             compactor = Compactor(options.root, facts.identity, keep=options.keep, log_start=facts.start)
             events = _require_continuation(settings, options.root, facts, compactor.base)
+            # Whether it can be is worth knowing before Spark is started.
+            options.root.mkdir(parents=True, exist_ok=True)
         if compactor.lost:
             listener.loses(compactor.lost)
         has_all = options.once and compactor.base.start == facts.end

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from topicfold.compaction.log_facts import facts_of, require_beginning, require_overlap
 from topicfold.compaction.prior import newest_events
 from topicfold.errors import SnapshotDamaged, TrimRefused
 from topicfold.log.gaps import ends_before
@@ -52,7 +53,8 @@ class Verifier:
 
         Raises:
             TrimRefused: fewer can be verified, or one has other digests than the engine gets.
-            WrongSnapshot, LevelUnsupported: they are of another log, or by a newer version.
+            WrongSnapshot, LevelUnsupported: they are of another log, or by a newer version; or fewer can be verified,
+                and no more can be made, as the log was trimmed beyond them.
             LogGap: the log ends before the newest commit does, or its records differ from those they were made from.
             LogUnavailable: the log did not answer in time.
             SnapshotUnreadable: the commits cannot be listed or read, or memory, open files or rights do not suffice.
@@ -71,8 +73,22 @@ class Verifier:
                 self.damaged.append(error)
                 commits = [each for each in commits if each.sequence != error.values["sequence"]]
         if len(verified) < WANTED:
+            if not self.damaged:
+                await self._require_continuation(commits)
             raise self._too_few(found, len(verified))
         return verified
+
+    async def _require_continuation(self, commits: Sequence[Commit]) -> None:
+        """Check that another commit could be made: `commits` are those there are, the newest first.
+
+        Raises:
+            WrongSnapshot, WrongLog: it could not, as the log does not continue the newest, or lacks its beginning.
+        """
+        facts = await facts_of(self._log)
+        if commits:
+            require_overlap(facts, commits[0].to)
+        else:
+            require_beginning(facts, self._root)
 
     def _too_few(self, found: int, verified: int) -> TrimRefused:
         hint = f"{self._compact} makes one; run it once more when the log has grown"

@@ -27,6 +27,7 @@ CLUSTERS = "@clusters"
 MAX_CLUSTERS = 256
 MAX_ADDRESS_LENGTH = 1024
 
+_PORTS = {"http": 8080, "https": 8443, "pulsar": 6650, "pulsar+ssl": 6651}
 _SCHEMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "brokerServiceUrl": ("pulsar",),
     "brokerServiceUrlTls": ("pulsar+ssl",),
@@ -51,13 +52,17 @@ def addresses_in(body: Any) -> Addresses:
         raise InvalidRequest("cluster data is required: an object with serviceUrl, brokerServiceUrl or the like")
     given = {member: body[member] for member in _SCHEMES if body.get(member) not in (None, "")}
     wrong = [
-        {"path": member, "reason": f"must be a URL such as {_SCHEMES[member][-1]}://pulsar.example.com:8080"}
+        {"path": member, "reason": f"must be a URL such as {_example(_SCHEMES[member][-1])}"}
         for member, address in given.items()
         if not _is_address(address, _SCHEMES[member])
     ]
     if wrong:
         raise InvalidRequest("; ".join(f"{each['path']} {each['reason']}" for each in wrong), violations=wrong)
     return _with_peers(given, peers_in_body(body.get(PEERS)))
+
+
+def _example(scheme: str) -> str:
+    return f"{scheme}://pulsar.example.com:{_PORTS[scheme]}"
 
 
 def peers_in_body(body: Any) -> tuple[str, ...]:

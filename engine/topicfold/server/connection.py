@@ -9,6 +9,7 @@ Source: RFC 9110 section 6.5.1.
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import cast
 
 import orjson
@@ -38,6 +39,7 @@ PIECE_BYTES = 8 * 1024
 """So much is read at once. Requests that wait for their turn take fifty times their bytes, and there may be thousands
 in what the operating system hands over."""
 _END_OF_HEAD = b"\r\n\r\n"
+_ABSOLUTE = re.compile(rb"[^/?]+://([^/?#]*)")
 
 
 class Connection(HttpToolsProtocol):
@@ -120,6 +122,7 @@ class Connection(HttpToolsProtocol):
         """Hand the request to the application, unless its head comes once more."""
         if not self.parser.is_to_repeat:
             self._head_arrived()
+            self._hear_host_of_target()
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -189,6 +192,14 @@ class Connection(HttpToolsProtocol):
         self.transport.write(STATUS_LINE[problem["status"]] + head.encode() + body)
         self.transport.close()
         self._await_reader()
+
+    def _hear_host_of_target(self) -> None:
+        """Take the host in the request's target for its Host, where there is one: a proxy is asked so, and us too.
+
+        Source: RFC 9112 section 3.2.2.
+        """
+        if named := _ABSOLUTE.match(self.url):
+            self.headers[:] = [(name, named[1] if name == b"host" else value) for name, value in self.headers]
 
     def _begin_to_pass_over(self, data: bytes) -> None:
         """Forget the head that has come so far, which ends with `data`: it is too large whatever follows."""

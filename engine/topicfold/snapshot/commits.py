@@ -34,8 +34,8 @@ NO_COMMIT_HINT = (
 
 MANIFESTS = "manifests"
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""How a URL begins after it was turned into a path."""
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+"""How a URL begins after it was turned into a path, which keeps one of its slashes."""
 
 
 class DataFile(NamedTuple):
@@ -99,9 +99,9 @@ def require_path(root: Path) -> None:
     Raises:
         SnapshotUnreadable: it is a URL.
     """
-    if _URL.match(str(root)):
+    if found := _URL.match(str(root)):
         raise SnapshotUnreadable(
-            f"{root} is a URL, but a snapshot must be in a directory",
+            f"{found[1]}://… is a URL, but a snapshot must be in a directory",
             hint="Name a path on a local or mounted file system with hard links and locks. An object store cannot be "
             "used.",
             path=str(root),

@@ -85,7 +85,8 @@ class Authorizer:
         if not isinstance(needs, Right):
             if needs is not Access.SUPERUSER:
                 return
-            raise Forbidden(f"{principal.name} is not a superuser", hint="Only superusers may do this.")
+            hint = "Ask a superuser, or whoever runs the server: they name such roles with --superusers."
+            raise Forbidden(f"{principal.name} is not a superuser", hint=hint)
         places = _places(request, needs.scope)
         if not places:
             raise Forbidden(
