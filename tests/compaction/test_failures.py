@@ -240,6 +240,16 @@ def test_a_commit_stands_though_the_one_before_was_damaged_meanwhile(undisturbed
     assert whole(tmp_path) == whole(undisturbed)
 
 
+def test_a_commit_that_was_damaged_before_it_was_published_is_folded_anew_with_those_made_from_it(
+    undisturbed: Path, tmp_path: Path
+) -> None:
+    three_unpublished(tmp_path)
+    commit_path(tmp_path, 2).write_bytes(b"{}")
+    run(tmp_path, cuts=1)
+    assert whole(tmp_path) == whole(undisturbed)
+    assert [read_commit(tmp_path, number).after for number in (4, 5)] == [1, 4]
+
+
 def test_damage_is_never_written_anew_as_if_it_were_meant(tmp_path: Path) -> None:
     job = Compactor(tmp_path, IDENTITY)
     first, second, *_ = batches(1)

@@ -30,7 +30,7 @@ from topicfold.compaction.delta_tables import (
 )
 from topicfold.errors import BadSetting, SnapshotDamaged
 from topicfold.rfc3339 import moment_of
-from topicfold.snapshot.commits import Commit, DataFile, read_commit, require_path
+from topicfold.snapshot.commits import Commit, DataFile, commits_after, require_path
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
@@ -65,8 +65,7 @@ def publish(root: Path, newest: Commit) -> None:
         SnapshotDamaged: one of these commits, the Delta log of a table, or a file that is to be rewritten cannot be
             read; or a table takes no change, because somebody gave it properties that forbid it.
     """
-    grown = max(noted_commit(root, table) for table in GROWING_TABLES)
-    for each in reversed([*_back_to(root, newest, published_sequence(root) or max(grown - 1, 0))]):
+    for each in reversed([*_unpublished(root, newest)]):
         versions = {table: _bring(root, table, each) for table in (*STATE_TABLES, *GROWING_TABLES)}
         for table in GROWING_TABLES:
             sync_entry(root / table, versions[table])
@@ -85,7 +84,7 @@ def restore_lost(root: Path, newest: Commit) -> None:
     for table in GROWING_TABLES:
         readable: list[Commit] = []
         with suppress(SnapshotDamaged):
-            for each in _back_to(root, newest, noted_commit(root, table)):
+            for each in commits_after(root, newest, noted_commit(root, table)):
                 readable.append(each)
         for each in reversed(readable):
             added = [root / file.path for file in each.added if file.table == table]
@@ -96,29 +95,31 @@ def restore_lost(root: Path, newest: Commit) -> None:
 def lost_growth(root: Path, newest: Commit) -> Path | None:
     """Return a missing file whose rows, added by commits up to `newest`, the growing tables do not have; else None.
 
-    A copy made while the job ran may lack such files. Commits that were removed are assumed to have been published.
+    It may be a commit that was damaged before it was published, so that nobody knows its files. A copy made while the
+    job ran may lack files. Commits that were removed are assumed to have been published.
     """
+    unpublished = _unpublished(root, newest)
+    try:
+        list(unpublished)
+    except SnapshotDamaged as error:
+        return Path(error.values["path"])
     for table in GROWING_TABLES:
         with suppress(SnapshotDamaged):
-            for each in _back_to(root, newest, noted_commit(root, table)):
+            for each in commits_after(root, newest, noted_commit(root, table)):
                 for path in (root / file.path for file in each.added if file.table == table):
                     if not path.exists():
                         return path
     return None
 
 
-def _back_to(root: Path, newest: Commit, sequence: int) -> Iterator[Commit]:
-    """Yield the commits after that number, up to `newest`, the newest first.
+def _unpublished(root: Path, newest: Commit) -> Iterator[Commit]:
+    """Yield the commits up to `newest` that some table may lack, the newest first.
 
     Raises:
-        SnapshotDamaged: the next one cannot be read.
+        SnapshotDamaged: the next one, or the Delta log of a table, cannot be read.
     """
-    commit = newest
-    while commit.sequence > sequence:
-        yield commit
-        if commit.after <= sequence:
-            return
-        commit = read_commit(root, commit.after)
+    grown = max(noted_commit(root, table) for table in GROWING_TABLES)
+    return commits_after(root, newest, published_sequence(root) or max(grown - 1, 0))
 
 
 def published_sequence(root: Path) -> int:
