@@ -123,6 +123,8 @@ def compact(
             nonlocal has_new
             has_new = True
             telling.commits(done, facts)
+            for alteration in done.altered:
+                session.output.warning(str(alteration))
             for each in done.differences:
                 differ(str(each))
             if not trim:
