@@ -128,6 +128,7 @@ class Compacting:
     def __init__(self, batches: int) -> None:
         self.batches = batches
         self.differences: tuple[str, ...] = ()
+        self.altered: tuple[str, ...] = ()
         self.away: list[str] = []
 
     def compact(self, settings: Any, options: Any, listener: Any) -> None:
@@ -139,7 +140,9 @@ class Compacting:
             listener.away(reason)
         for _ in range(self.batches):
             seconds = {"batch": 1.0, "committing": 0.5}
-            done = SimpleNamespace(commit=commit, events=5, accepted=4, differences=self.differences, seconds=seconds)
+            done = SimpleNamespace(
+                commit=commit, events=5, accepted=4, differences=self.differences, altered=self.altered, seconds=seconds
+            )
             listener.commits(done, SimpleNamespace(end=(5,)))
 
 
@@ -212,3 +215,10 @@ def test_compacting_tells_of_another_digest_when_it_is_met_for_a_job_may_go_on_f
     assert done.code == 1
     assert done.err.startswith("compacted ")
     assert [part.count("compacted ") for part in done.err.split(told)] == [1, 1, 0]
+
+
+def test_compacting_tells_what_others_did_to_its_tables(bare_run: Run, compacting: Compacting) -> None:
+    compacting.altered = ("somebody else changed rows of the table history",)
+    done = bare_run("compact", *WHERE)
+    assert done.code == 0
+    assert done.err.count("warning: somebody else changed rows of the table history\n") == 2

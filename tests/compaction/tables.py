@@ -47,7 +47,7 @@ def without(found: list[dict[str, Any]], column: str) -> list[dict[str, Any]]:
 def three_unpublished(root: Path) -> None:
     """Make three commits that are published nowhere yet, as by a job that ended in between."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compactor, "publish", lambda root, commit: None)
+        patch.setattr(compactor, "publish", lambda root, commit: ())
         three_commits(root)
 
 

@@ -144,6 +144,20 @@ def test_tables_that_are_tidied_up_after_each_batch_say_the_same(undisturbed: Pa
     assert all(len(DeltaTable(str(tmp_path / table)).file_uris()) == 1 for table in GROWING_TABLES)
 
 
+def test_rows_that_were_tidied_up_before_their_commit_was_published_everywhere_are_not_added_again(
+    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = three_commits(tmp_path)
+    job = Compactor(tmp_path, IDENTITY)
+    with monkeypatch.context() as patch:
+        patch.setattr(publishing, "_append_commit", lambda root, commit, versions: None)
+        job.take(run_here(others[2]), slices=2)
+    job.close()
+    tidy(tmp_path)
+    run(tmp_path, cuts=1)
+    assert whole(tmp_path) == whole(undisturbed)
+
+
 def test_rows_of_a_commit_that_was_given_up_go_though_they_were_tidied_up(undisturbed: Path, tmp_path: Path) -> None:
     run(tmp_path, cuts=1)
     tidy(tmp_path)
@@ -238,6 +252,16 @@ def test_a_commit_stands_though_the_one_before_was_damaged_meanwhile(undisturbed
         commit_path(tmp_path, job.base.sequence - 1).write_bytes(b"{}")
     job.close()
     assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_a_commit_that_was_damaged_before_it_was_published_is_folded_anew_with_those_made_from_it(
+    undisturbed: Path, tmp_path: Path
+) -> None:
+    three_unpublished(tmp_path)
+    commit_path(tmp_path, 2).write_bytes(b"{}")
+    run(tmp_path, cuts=1)
+    assert whole(tmp_path) == whole(undisturbed)
+    assert [read_commit(tmp_path, number).after for number in (4, 5)] == [1, 4]
 
 
 def test_damage_is_never_written_anew_as_if_it_were_meant(tmp_path: Path) -> None:

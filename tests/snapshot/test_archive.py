@@ -22,7 +22,7 @@ from topicfold.log.port import LogIdentity
 from topicfold.model.events import HASH_NAME, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Verdict
 from topicfold.snapshot import archive
 from topicfold.snapshot.archive import Archive, ArchivedNamespace, _Newest
-from topicfold.snapshot.commits import DataFile
+from topicfold.snapshot.commits import DataFile, commit_path
 from topicfold.snapshot.delta_files import active_files
 from topicfold.snapshot.tables import HISTORY
 from topicfold.state.aggregate import Etag
@@ -195,13 +195,30 @@ def test_events_of_a_commit_that_was_given_up_count_once_though_it_is_still_publ
     assert [name for name, _ in found.topics()] == [TOPIC]
 
 
+def test_nothing_is_told_where_the_commit_that_gave_up_another_was_damaged_before_it_was_published(
+    tmp_path: Path,
+) -> None:
+    log = [namespace_put(1), topic_put(2, an_id(1)), topic_put(3, an_id(1), an_id(2))]
+    tables = Tables(tmp_path, 1)
+    tables.take(placed(0, log[:1]))
+    base = tables.base
+    tables.take(placed(0, log[1:], 1))
+    publish(tmp_path, tables.commit)
+    tables.base = replace(base, sequence=3)
+    for first in (1, 2):
+        tables.take(placed(0, log[first : first + 1], first))
+    commit_path(tmp_path, 3).write_bytes(b"damaged")
+    with pytest.raises(SnapshotDamaged, match=r"000000000003\.json is damaged"):
+        Archive(tmp_path, bytes(16), 1).position_at(0, 20, 3)
+
+
 def test_what_is_left_is_read_however_many_commits_were_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = Tables(tmp_path, 1)
     tables.take(placed(0, [namespace_put(1), topic_put(2, an_id(1))]))
     later = [replace(tables.commit, sequence=number, after=number - 2) for number in range(20_001, 1, -2)]
-    monkeypatch.setattr(archive, "readable_commits", lambda _: [*later, tables.commit])
+    monkeypatch.setattr(archive, "commits_after", lambda *_: [*later, tables.commit])
     [event] = Archive(tmp_path, bytes(16), 1).events_of(AggregateKind.TOPIC, TOPIC, 0, 1, 9)
     assert event.offset == 1
 

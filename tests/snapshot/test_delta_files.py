@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import random
 from pathlib import Path
@@ -84,6 +85,16 @@ def test_the_commit_that_a_table_recorded_last_is_known_whether_or_not_it_is_in_
             DeltaTable(str(tmp_path / "history")).create_checkpoint()
         found.append(active_files(tmp_path, "history").commit)
     assert found == [3, 4, 4, 7]
+
+
+@pytest.mark.parametrize("is_added_first", [False, True])
+def test_a_file_of_which_somebody_deleted_rows_by_a_vector_is_still_there(tmp_path: Path, is_added_first: bool) -> None:
+    append(tmp_path, 1)
+    [name] = (path.partition("/")[2] for path in active_files(tmp_path, "history").paths)
+    actions = [{"remove": {"path": name}}, {"add": {"path": name, "deletionVector": {"cardinality": 1}}}]
+    entry = tmp_path / "history" / "_delta_log" / f"{1:020}.json"
+    entry.write_text("\n".join(map(json.dumps, reversed(actions) if is_added_first else actions)))
+    assert active_files(tmp_path, "history").paths == [f"history/{name}"]
 
 
 @pytest.mark.parametrize("lost", [0, 2])

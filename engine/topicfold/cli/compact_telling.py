@@ -66,8 +66,10 @@ class CompactTelling:
         self._show(completed=self._done, total=self._done + _behind(done, facts))
         if self._update is None:
             self._say(line_of(done, facts))
-        for each in done.differences:
-            self._differ(str(each))
+        for alteration in done.altered:
+            self._session.output.warning(str(alteration))
+        for difference in done.differences:
+            self._differ(str(difference))
         if self._trim is not None:
             self._trim_behind(self._trim)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from topicfold.compaction.alterations import Alteration
 from topicfold.compaction.batch import Base, Run, fold_batch
 from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.folded import empty_folded, folded_at
@@ -34,7 +35,8 @@ _TIDY_EVERY = 20
 class Done:
     """A batch that was committed and published, and the seconds that each of its parts took, summed over slices.
 
-    `differences` are the digests stated by nodes that differ from the commit's.
+    `differences` are the digests stated by nodes that differ from the commit's. `altered` is what somebody else did to
+    rows of the tables before.
     """
 
     commit: Commit
@@ -42,9 +44,12 @@ class Done:
     accepted: int
     seconds: Mapping[str, float] = field(default_factory=dict)
     differences: Sequence[Difference] = ()
+    altered: Sequence[Alteration] = ()
 
     @classmethod
-    def of(cls, commit: Commit, results: Sequence[SliceResult], seconds: Mapping[str, float]) -> Done:
+    def of(
+        cls, commit: Commit, results: Sequence[SliceResult], seconds: Mapping[str, float], altered: Sequence[Alteration]
+    ) -> Done:
         """Return what came of a batch, by what its slices say; `seconds` are those that the driver took."""
         took = dict(seconds)
         for result in results:
@@ -52,7 +57,7 @@ class Done:
                 took[part] = took.get(part, 0.0) + taken
         events = sum(to - start for to, start in zip(commit.to, commit.from_, strict=True))
         stated = (each for result in results for each in result.stated)
-        return cls(commit, events, sum(each.accepted for each in results), took, differences(commit, stated))
+        return cls(commit, events, sum(each.accepted for each in results), took, differences(commit, stated), altered)
 
 
 class Compactor:
@@ -79,8 +84,9 @@ class Compactor:
         """A file whose rows a growing table lacks for good: it is missing, and its rows' records have been trimmed."""
         require_usable(root)
         self.base = self._newest()
+        self._altered: tuple[Alteration, ...] = ()
         if self.base.commit:
-            publish(self._root, self.base.commit)
+            self._altered = (*publish(self._root, self.base.commit),)
             restore_lost(self._root, self.base.commit)
 
     def take(self, run: Run, slices: int, waiting: Callable[[int], None] = lambda sequence: None) -> Done | None:
@@ -117,14 +123,14 @@ class Compactor:
             if commit is None:
                 continue
             self.base = Base(commit, batch.folded, commit.sequence + 1)
-            publish(self._root, commit)
+            altered, self._altered = (*self._altered, *publish(self._root, commit)), ()
             if commit.sequence % _TIDY_EVERY == 0:
                 for table in (*GROWING_TABLES, "commits"):
                     merge_small_files(self._root, table)
                 vacuum(self._root, keep=self._keep)
             batch.require_no_stop()
             seconds = {"batch": folded - since, "committing": time.perf_counter() - folded}
-            return Done.of(commit, batch.results, seconds)
+            return Done.of(commit, batch.results, seconds, altered)
 
     def look_again(self) -> None:
         """Continue from another job's commit if there is a newer one.

@@ -15,6 +15,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
+from topicfold.compaction.alterations import last_own_version
 from topicfold.compaction.delta_statistics import statistics_of
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.commits import DataFile
@@ -44,6 +45,7 @@ def opened(root: Path, table: str) -> DeltaTable:
         sync_entry(path, 0)
         return delta
     delta = _delta(path)
+    _require_plain(delta, path)
     while _TOLD_OF not in delta.metadata().configuration:
         before = delta.version()
         try:
@@ -55,6 +57,26 @@ def opened(root: Path, table: str) -> DeltaTable:
             sync_entry(path, delta.version())
         delta = _delta(path)
     return delta
+
+
+def _require_plain(delta: DeltaTable, path: Path) -> None:
+    """Check that every reader of Delta can read the table.
+
+    Raises:
+        SnapshotDamaged: somebody gave it one of Delta's features for readers. Of a table with deletion vectors,
+            deltalake 1.6.6 reads no row, but writes it as if they were not there.
+    """
+    if not (features := delta.protocol().reader_features):
+        return
+    own = last_own_version(delta, path)
+    log = path / "_delta_log"
+    raise SnapshotDamaged(
+        f"{log} takes no change: somebody gave the table Delta's {', '.join(map(str, features))}",
+        hint=way_out(path.name) if own is None else
+        f"Remove the entries and checkpoints above version {own} from it, which others wrote, and _last_checkpoint.",
+        sequence=0,
+        path=str(path),
+    )  # fmt: skip
 
 
 def noted_commit(root: Path, table: str) -> int:

@@ -8,7 +8,7 @@ nothing, nor does a job that was overtaken: each version names its commit as Del
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
 
+from topicfold.compaction.alterations import Alteration, alteration_of, files_of
 from topicfold.compaction.delta_tables import (
     active_files,
     commit_in,
@@ -30,7 +32,7 @@ from topicfold.compaction.delta_tables import (
 )
 from topicfold.errors import BadSetting, SnapshotDamaged
 from topicfold.rfc3339 import moment_of
-from topicfold.snapshot.commits import Commit, DataFile, read_commit, require_path
+from topicfold.snapshot.commits import Commit, DataFile, commits_after, require_path
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
@@ -55,8 +57,10 @@ def require_usable(root: Path) -> None:
         )
 
 
-def publish(root: Path, newest: Commit) -> None:
+def publish(root: Path, newest: Commit) -> Sequence[Alteration]:
     """Bring every table to `newest`, by publishing in order all commits that have not been published.
+
+    Returns what somebody else did to the rows of the tables that grow. It is undone where that is possible.
 
     If the Delta log of `commits` is gone, the growing tables tell where to begin: all commits before the newest one
     that any of them has were published.
@@ -65,12 +69,15 @@ def publish(root: Path, newest: Commit) -> None:
         SnapshotDamaged: one of these commits, the Delta log of a table, or a file that is to be rewritten cannot be
             read; or a table takes no change, because somebody gave it properties that forbid it.
     """
-    grown = max(noted_commit(root, table) for table in GROWING_TABLES)
-    for each in reversed([*_back_to(root, newest, published_sequence(root) or max(grown - 1, 0))]):
+    found: list[Alteration] = []
+    for each in reversed([*_unpublished(root, newest)]):
+        altered = (alteration_of(opened(root, table), root / table) for table in (*GROWING_TABLES, "commits"))
+        found += (alteration for alteration in altered if alteration)
         versions = {table: _bring(root, table, each) for table in (*STATE_TABLES, *GROWING_TABLES)}
         for table in GROWING_TABLES:
             sync_entry(root / table, versions[table])
         _append_commit(root, each, versions)
+    return found
 
 
 def restore_lost(root: Path, newest: Commit) -> None:
@@ -85,7 +92,7 @@ def restore_lost(root: Path, newest: Commit) -> None:
     for table in GROWING_TABLES:
         readable: list[Commit] = []
         with suppress(SnapshotDamaged):
-            for each in _back_to(root, newest, noted_commit(root, table)):
+            for each in commits_after(root, newest, noted_commit(root, table)):
                 readable.append(each)
         for each in reversed(readable):
             added = [root / file.path for file in each.added if file.table == table]
@@ -96,29 +103,31 @@ def restore_lost(root: Path, newest: Commit) -> None:
 def lost_growth(root: Path, newest: Commit) -> Path | None:
     """Return a missing file whose rows, added by commits up to `newest`, the growing tables do not have; else None.
 
-    A copy made while the job ran may lack such files. Commits that were removed are assumed to have been published.
+    It may be a commit that was damaged before it was published, so that nobody knows its files. A copy made while the
+    job ran may lack files. Commits that were removed are assumed to have been published.
     """
+    unpublished = _unpublished(root, newest)
+    try:
+        list(unpublished)
+    except SnapshotDamaged as error:
+        return Path(error.values["path"])
     for table in GROWING_TABLES:
         with suppress(SnapshotDamaged):
-            for each in _back_to(root, newest, noted_commit(root, table)):
+            for each in commits_after(root, newest, noted_commit(root, table)):
                 for path in (root / file.path for file in each.added if file.table == table):
                     if not path.exists():
                         return path
     return None
 
 
-def _back_to(root: Path, newest: Commit, sequence: int) -> Iterator[Commit]:
-    """Yield the commits after that number, up to `newest`, the newest first.
+def _unpublished(root: Path, newest: Commit) -> Iterator[Commit]:
+    """Yield the commits up to `newest` that some table may lack, the newest first.
 
     Raises:
-        SnapshotDamaged: the next one cannot be read.
+        SnapshotDamaged: the next one, or the Delta log of a table, cannot be read.
     """
-    commit = newest
-    while commit.sequence > sequence:
-        yield commit
-        if commit.after <= sequence:
-            return
-        commit = read_commit(root, commit.after)
+    grown = max(noted_commit(root, table) for table in GROWING_TABLES)
+    return commits_after(root, newest, published_sequence(root) or max(grown - 1, 0))
 
 
 def published_sequence(root: Path) -> int:
@@ -155,23 +164,36 @@ def _bring(root: Path, table: str, commit: Commit) -> int:
         delta = opened(root, table)
         if commit_in(delta) >= commit.sequence:
             return delta.version()
-        active = files_in(delta)
         if table in STATE_TABLES:
-            files = commit.files_of(table)
-            gone = active - {name_of(each) for each in files}
+            files: Sequence[DataFile] = commit.files_of(table)
         else:
-            gone, kept = _given_up(root, table, commit, active)
+            before = _before(delta, root / table)
+            gone, kept = _given_up(root, table, commit, before)
             # A file that is missing, as in a copy, would make the whole table unreadable.
             added = (each for each in commit.added if each.table == table and (root / each.path).exists())
-            files = [*added, *kept]
-        new = [each for each in files if name_of(each) not in active]
-        if not new and not gone:
-            return delta.version()
-        if write_version(delta, root / table, new, gone, commit.time_ms, commit.sequence):
-            return delta.version() + 1
+            files = [*(each for each in before if name_of(each) not in gone), *added, *kept]
+        version = _written(delta, root / table, files, commit)
+        if version is not None:
+            return version
 
 
-def _given_up(root: Path, table: str, commit: Commit, active: set[str]) -> tuple[set[str], list[DataFile]]:
+def _written(delta: DeltaTable, path: Path, files: Sequence[DataFile], commit: Commit) -> int | None:
+    """Return the version of the table at `path` that consists of `files`; None if somebody else wrote the next one."""
+    active = files_in(delta)
+    new = [each for each in files if name_of(each) not in active]
+    gone = active - {name_of(each) for each in files}
+    if not new and not gone:
+        return delta.version()
+    return delta.version() + 1 if write_version(delta, path, new, gone, commit.time_ms, commit.sequence) else None
+
+
+def _before(delta: DeltaTable, path: Path) -> Sequence[DataFile]:
+    """Return the files of a table that grows, as they were before somebody else changed rows, if that can be undone."""
+    alteration = alteration_of(delta, path)
+    return files_of(delta, path.name) if alteration is None or alteration.before is None else alteration.before
+
+
+def _given_up(root: Path, table: str, commit: Commit, files: Sequence[DataFile]) -> tuple[set[str], list[DataFile]]:
     """Return a growing table's files that have rows of commits given up by `commit`, and files with their other rows.
 
     A damaged commit that was given up may have been published. Its files bear its number, until somebody merges them
@@ -186,7 +208,7 @@ def _given_up(root: Path, table: str, commit: Commit, active: set[str]) -> tuple
         return set(), []
     gone: set[str] = set()
     kept: list[DataFile] = []
-    for name in sorted(active):
+    for name in sorted(map(name_of, files)):
         number = name.partition("-")[0]
         if number.isdecimal():
             if commit.after < int(number) < commit.sequence:
@@ -233,5 +255,5 @@ def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None
         if commit_in(delta) >= commit.sequence:
             return
         file = file or write_rows(root, "commits", f"{commit.sequence:012}", rows)
-        if write_version(delta, root / "commits", [file], set(), commit.time_ms, commit.sequence):
+        if _written(delta, root / "commits", [*_before(delta, root / "commits"), file], commit) is not None:
             return

@@ -11,7 +11,7 @@ Needs pyarrow. All methods block, and may be called from any thread.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from topicfold.model.events import (
     Operation,
     Verdict,
 )
-from topicfold.snapshot.commits import Commit, not_given_up, readable_commits
+from topicfold.snapshot.commits import Commit, commits_after, readable_commits
 from topicfold.snapshot.data_files import is_as_named
 from topicfold.snapshot.delta_files import active_files
 from topicfold.snapshot.loading import require_own
@@ -104,7 +104,7 @@ class Archive:
         Raises:
             WrongSnapshot, LevelUnsupported: the snapshot is of another log, or by a newer version.
         """
-        newest = next(self._commits(), None)
+        newest = self._newest()
         return () if newest is None else newest.to
 
     def position_at(self, partition: int, time_ms: int, below: int, behind: int = 0) -> int:
@@ -187,13 +187,16 @@ class Archive:
 
     def _rows(self, columns: list[str], wanted: pc.Expression) -> Iterator[pa.Table]:
         """Yield rows in batches, in no order; none of commits that were given up, which may still be published."""
-        commits = [*self._commits()]
-        if given_up := [number for each in commits for number in range(each.after + 1, each.sequence)]:
+        active, published = active_files(self._root, _TABLE)
+        newest = self._newest()
+        waiting = [*commits_after(self._root, newest, published)] if newest else []
+        if given_up := [number for each in waiting for number in range(each.after + 1, each.sequence)]:
             wanted &= ~pc.field("sequence").isin(given_up)
-        paths = self._paths(commits)
+        added = (file.path for commit in waiting for file in commit.added if file.table == _TABLE)
+        paths = [self._root / path for path in sorted({*active, *added})]
         try:
             with naming_shortage(self._root / _TABLE):
-                self._require_whole(paths, commits[0].counts[_TABLE] if commits else 0)
+                self._require_whole(paths, newest.counts[_TABLE] if newest else 0)
                 if not paths:
                     return
                 scanner = pads.dataset([*map(str, paths)], HISTORY, format=_FORMAT).scanner(
@@ -220,20 +223,11 @@ class Archive:
         if sum(held.values()) < rows:
             raise OSError(f"it has {sum(held.values())} rows, and the commits say {rows}")
 
-    def _paths(self, commits: Sequence[Commit]) -> list[Path]:
-        active, published = active_files(self._root, _TABLE)
-        waiting = (commit for commit in commits if commit.sequence > published)
-        added = (file.path for commit in waiting for file in commit.added if file.table == _TABLE)
-        return [self._root / path for path in sorted({*active, *added})]
-
-    def _commits(self) -> Iterator[Commit]:
-        """Yield the commits that can be read, the newest first; none that was given up."""
-        return not_given_up(self._own())
-
-    def _own(self) -> Iterator[Commit]:
-        for commit in readable_commits(self._root):
-            require_own(commit, self._incarnation, self._partitions)
-            yield commit
+    def _newest(self) -> Commit | None:
+        newest = next(readable_commits(self._root), None)
+        if newest is not None:
+            require_own(newest, self._incarnation, self._partitions)
+        return newest
 
 
 def _rows_in(path: Path) -> int:

@@ -176,6 +176,21 @@ def readable_commits(root: Path, on_damaged: Callable[[SnapshotDamaged], None] =
         yield commit
 
 
+def commits_after(root: Path, newest: Commit, sequence: int) -> Iterator[Commit]:
+    """Yield `newest` and those that it was made from, one after another, as long as their number is above `sequence`.
+
+    Raises:
+        SnapshotDamaged: the next one cannot be read, so nobody knows which one it was made from.
+        SnapshotUnreadable, WrongSnapshot: as `read_commit`.
+    """
+    commit = newest
+    while commit.sequence > sequence:
+        yield commit
+        if commit.after <= sequence:
+            return
+        commit = read_commit(root, commit.after)
+
+
 def not_given_up(commits: Iterable[Commit]) -> Iterator[Commit]:
     """Yield `commits`, the newest first, without those that were given up: damaged ones that a later one skipped."""
     before: int | None = None
