@@ -12,7 +12,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from topicfold.errors import InvalidRequest, Overloaded, TooLarge
-from topicfold.runtime.slices import Slice
 from topicfold.server.exchange import is_garbled
 from topicfold.server.guard import HEADERS_KEY, MAX_BODY_BYTES
 from topicfold.server.node import Node
@@ -21,6 +20,7 @@ MAX_DEPTH = 32
 MERGE_PATCH_TYPE = "application/merge-patch+json"
 METADATA_TYPE = "application/vnd.partitioned-topic-metadata+json"
 """What Pulsar's clients say of partitions with properties."""
+_LARGE_BYTES = 16 * 1024
 _NESTING = frozenset((dict, list))
 _NO_MEMORY = "Not enough memory"
 """How orjson says so, as of a body that is wrong."""
@@ -57,7 +57,7 @@ async def json_body(request: Request, node: Node) -> Any:
 
 
 async def parse_json(raw: bytes) -> Any:
-    """Return what `raw` says; what is large is read in slices.
+    """Return what `raw` says; others have their turn before and after each step with what is large.
 
     >>> asyncio.run(parse_json(b'{"labels": {"team": "pay"}}'))
     {'labels': {'team': 'pay'}}
@@ -66,7 +66,7 @@ async def parse_json(raw: bytes) -> Any:
         InvalidRequest: not JSON, not UTF-8, NaN or Infinity, a lone surrogate, nested too deeply, or a key twice.
         Overloaded: there is not enough memory to tell.
     """
-    work = Slice()
+    is_large = len(raw) > _LARGE_BYTES
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -75,14 +75,18 @@ async def parse_json(raw: bytes) -> Any:
                 "this node has not enough memory to read the body", hint="Send it again in a few seconds."
             ) from None
         raise InvalidRequest(f"the body is not JSON: {error}") from None
+    if is_large:
+        await asyncio.sleep(0)
     # As many colons as members are none in texts, and none of a member that another took the place of.
-    if raw.count(b":") != await _count_members(value, work):
-        await work.rest()
+    if raw.count(b":") != _count_members(value, MAX_DEPTH):
+        if is_large:
+            await asyncio.sleep(0)
         try:
             _TWICE.raw_decode(raw.decode().lstrip())
         except _Duplicate as error:
             raise InvalidRequest(f"the body holds the key {str(error)[:80]!r} twice in one object") from None
-    await work.rest()
+    if is_large:
+        await asyncio.sleep(0)
     return value
 
 
@@ -104,27 +108,21 @@ async def _raw_body(request: Request) -> bytes:
             return b"".join(chunks)
 
 
-async def _count_members(value: Any, work: Slice) -> int:
-    """Return how many members all objects of a value hold together, level by level.
+def _count_members(value: Any, left: int) -> int:
+    """Return how many members all objects of a value hold together.
 
     Raises:
-        InvalidRequest: there are more than `MAX_DEPTH` levels.
+        InvalidRequest: more levels than are `left` are nested in it.
     """
-    members = 0
-    level = [value] if type(value) in _NESTING else []
-    for _ in range(MAX_DEPTH):
-        if not level:
-            return members
-        await work.rest()
-        members += sum([len(each) for each in level if type(each) is dict])
-        level = [
-            inner
-            for each in level
-            for inner in (each.values() if type(each) is dict else each)
-            if type(inner) in _NESTING
-        ]
-    if level:
+    kind = type(value)
+    if kind not in _NESTING:
+        return 0
+    if not left:
         raise InvalidRequest(f"the body is nested more than {MAX_DEPTH} levels deep")
+    members, within = (len(value), value.values()) if kind is dict else (0, value)
+    for inner in within:
+        if type(inner) in _NESTING:
+            members += _count_members(inner, left - 1)
     return members
 
 
