@@ -21,7 +21,7 @@ import structlog
 import uvloop
 
 _END_SECONDS = 20.0
-_COLLECT_AFTER = (20_000, 5, 10_000)
+_COLLECT_AFTER = (10_000, 3, 30_000)
 """The fold makes no cycles; with Python's own (700, 10, 10) a third of its time goes into looking for them."""
 
 S = TypeVar("S")

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicfold.errors import InvalidLabels, InvalidRequest
+from topicfold.model import labels as labels_module
 from topicfold.model.labels import MAX_VIOLATIONS, LabelRules, check_labels, parse_pairs
 
 keys = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,8}[A-Za-z0-9])?", fullmatch=True)
@@ -78,6 +79,14 @@ def test_all_violations_are_told_at_once() -> None:
     assert reasons({"a": "xxx", "b b": "v", "c": "\x00\x00\x00"}, rules) == [
         "labels.a", "labels.b b", "labels.c", "labels.c", "labels.c", "labels",
     ]  # fmt: skip
+
+
+def test_of_far_too_many_labels_only_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+    monkeypatch.setattr(labels_module, "broken_key_rule", looked_at.append)
+    with pytest.raises(InvalidLabels, match="20000 labels, at most 64 are allowed"):
+        check_labels({f"k{number}": "v" for number in range(20_000)}, LabelRules())
+    assert len(looked_at) == 1_000
 
 
 def test_of_very_many_violations_the_first_are_told_and_that_there_are_too_many_labels() -> None:

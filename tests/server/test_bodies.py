@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import socket
 import time
 
@@ -12,6 +13,7 @@ import pytest
 
 from tests.memory_log import MemoryStore
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, listening, problem_in, raw, rest_node
+from tests.turning import counted_turns
 from topicfold.errors import InvalidRequest, Overloaded
 from topicfold.server.bodies import parse_json
 
@@ -71,28 +73,41 @@ async def test_a_refusal_does_not_repeat_a_long_name(orders: RestNode, method: s
     assert len(answer.content) < len(LONG)
 
 
-def test_a_body_that_memory_does_not_suffice_for_is_not_called_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_memory_does_not_suffice_for_is_not_called_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     def run_short(raw: bytes) -> None:
         raise orjson.JSONDecodeError("Not enough memory to allocate buffer for parsing", raw.decode(), 0)
 
     monkeypatch.setattr(orjson, "loads", run_short)
     with pytest.raises(Overloaded, match="not enough memory"):
-        parse_json(b"{}")
+        await parse_json(b"{}")
 
 
-def test_a_depth_of_32_is_taken_and_one_more_is_not() -> None:
-    assert parse_json(b"[" * 32 + b"]" * 32)
+async def test_a_depth_of_32_is_taken_and_one_more_is_not() -> None:
+    assert await parse_json(b"[" * 32 + b"]" * 32)
     with pytest.raises(InvalidRequest, match="more than 32 levels"):
-        parse_json(b"[" * 33 + b"]" * 33)
+        await parse_json(b"[" * 33 + b"]" * 33)
 
 
-def test_white_space_around_a_body_is_passed_over() -> None:
-    assert parse_json(b' \r\n\t{"labels": {}}\n ') == {"labels": {}}
+@pytest.mark.parametrize("body", [b"[" + b'[],{"a":"b:c"},' * 2_000 + b"[]]", b"[" + b"[{}]," * 5_000 + b"0]"])
+async def test_others_have_their_turn_while_a_large_body_is_read(body: bytes) -> None:
+    async with counted_turns() as turns:
+        assert await parse_json(body) == json.loads(body)
+        assert turns() >= 2
 
 
-def test_the_place_of_a_mistake_is_said() -> None:
+@pytest.mark.parametrize("body", [b'{"a": "1:2", "a": 3}', b'[{"b": {"x": 1, "a": 2, "a": 3}}]'])
+async def test_a_key_twice_is_found_however_deep_and_whatever_texts_hold(body: bytes) -> None:
+    with pytest.raises(InvalidRequest, match="'a' twice"):
+        await parse_json(body)
+
+
+async def test_white_space_around_a_body_is_passed_over() -> None:
+    assert await parse_json(b' \r\n\t{"labels": {}}\n ') == {"labels": {}}
+
+
+async def test_the_place_of_a_mistake_is_said() -> None:
     with pytest.raises(InvalidRequest, match="line 1 column"):
-        parse_json(b'{"labels": }')
+        await parse_json(b'{"labels": }')
 
 
 async def test_a_body_of_ten_megabytes_is_refused_before_it_is_sent(port: int) -> None:

@@ -12,12 +12,13 @@ from pyroaring import BitMap
 from tests.runtime.nodes import turns
 from tests.server.finding import make
 from tests.server.rest import RestNode
+from tests.turning import counted_turns
 from topicfold.model.near_miss import explain
 from topicfold.model.selector import Selector
 from topicfold.model.selector_text import parse_selector
 from topicfold.runtime import slices
 from topicfold.server import explain as explaining
-from topicfold.server.explain import EXPLAIN_PATH, Borne, Words
+from topicfold.server.explain import EXPLAIN_PATH, Borne
 from topicfold.state.label_index import LabelIndex
 from topicfold.state.selection import select
 from topicfold.wire.resources import ExplainedQuery
@@ -55,7 +56,7 @@ async def test_each_requirement_is_counted_by_itself_and_all_together(topics: Re
 async def test_a_requirement_is_counted_without_going_through_values_which_may_be_as_many_as_topics(
     topics: RestNode, monkeypatch: pytest.MonkeyPatch, requirement: str, count: int
 ) -> None:
-    monkeypatch.delattr(Words, "__iter__")
+    monkeypatch.delattr(Borne, "words")
     await make(topics, "e", size="10")
     explained = await topics.get(f"{EXPLAIN_PATH}?labelSelector={quote(requirement)}")
     assert (explained["requirements"][0]["topics"], explained["topics"]) == (count, 4)
@@ -130,6 +131,19 @@ async def test_a_slice_holds_one_requirement_or_some_words_and_all_is_of_one_cut
     counts = [each["topics"] for each in explained["requirements"]]
     assert (counts, explained["topics"]) in (([1, 1, 0], 23), ([1, 1, 0], 24), ([2, 1, 0], 24))
     assert explained["requirements"][2]["misses"][0]["near"][0] in ("gold", "gol0")
+
+
+async def test_words_are_looked_up_and_compared_in_slices(topics: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    monkeypatch.setattr(explaining, "_STEP", 1)
+    for number in range(6):
+        await make(topics, f"e{number}", tier=f"gol{number}")
+    looked_at: list[tuple[str, int]] = []
+    async with counted_turns() as made:
+        monkeypatch.setattr(explaining, "most_similar", lambda word, _: looked_at.append((word, made())) or ())
+        await topics.get(f"{EXPLAIN_PATH}?labelSelector=tier=glod,tier=glob")
+    (first, until_first), (second, until_second) = looked_at
+    assert (first, second, until_first > 12, until_second - until_first > 5) == ("glod", "glob", True, True)
 
 
 async def test_what_ends_while_it_is_explained_bears_nothing(topics: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,9 @@ Each tenant, namespace and topic has its own grants. `permissions` says what an 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -43,18 +44,19 @@ def actions_in(body: Any) -> tuple[str, ...]:
     known = ", ".join(sorted(ACTIONS))
     if not isinstance(body, list) or not body:
         raise InvalidRequest(f"expected a list of actions; the actions are {known}", hint="DELETE takes all away.")
-    wrong = [
-        {
-            "path": str(index),
-            "reason": f"{action[:80]!r} is not an action" if isinstance(action, str) else "must be text",
-        }
-        for index, action in enumerate(body)
-        if not isinstance(action, str) or action not in ACTIONS
-    ]
+    wrong = list(islice(_wrong_actions(body), MAX_ROLES))
     if wrong:
         first = "; ".join(each["reason"] for each in wrong[:5])
-        raise InvalidRequest(f"{first}; the actions are {known}", violations=wrong[:MAX_ROLES])
+        raise InvalidRequest(f"{first}; the actions are {known}", violations=wrong)
     return tuple(sorted(set(body)))
+
+
+def _wrong_actions(given: Iterable[Any]) -> Iterator[dict[str, str]]:
+    for index, action in enumerate(given):
+        if not isinstance(action, str):
+            yield {"path": str(index), "reason": "must be text"}
+        elif action not in ACTIONS:
+            yield {"path": str(index), "reason": f"{action[:80]!r} is not an action"}
 
 
 def grants_in(given: Any) -> Grants:

@@ -22,6 +22,7 @@ MAX_KEY_NAME_LENGTH = 63
 MAX_KEY_PREFIX_LENGTH = 253
 MAX_VIOLATIONS = 100
 """The most violations in one answer: a request may have tens of thousands, and each may list all allowed keys."""
+_MOST_LOOKED_AT = 1_000
 
 WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 """What Kubernetes accepts as the name of a key, and as a value."""
@@ -44,9 +45,11 @@ def check_labels(labels: Mapping[str, str], rules: LabelRules) -> None:
     """Check that every label of a request follows the rules.
 
     Raises:
-        InvalidLabels: carries all violations, up to `MAX_VIOLATIONS`, and one more if there are too many labels.
+        InvalidLabels: carries all violations, up to `MAX_VIOLATIONS`, and one more if there are too many labels; then
+            only a thousand are looked at, or as many as are allowed.
     """
-    violations = [*islice(_violations(labels, rules), MAX_VIOLATIONS)]
+    looked_at = islice(labels.items(), max(rules.max_labels, _MOST_LOOKED_AT))
+    violations = [*islice(_violations(looked_at, rules), MAX_VIOLATIONS)]
     if len(labels) > rules.max_labels:
         violations.append({"path": "labels", "reason": too_many(len(labels), rules)})
     if violations:
@@ -139,8 +142,8 @@ def broken_key_rule(key: str) -> str | None:
     return None
 
 
-def _violations(labels: Mapping[str, str], rules: LabelRules) -> Iterator[dict[str, str]]:
-    for key, value in labels.items():
+def _violations(labels: Iterable[tuple[str, str]], rules: LabelRules) -> Iterator[dict[str, str]]:
+    for key, value in labels:
         for reason in (*_key_violations(key, rules), *_value_violations(value, rules)):
             yield {"path": f"labels.{step(key)}", "reason": reason}
 

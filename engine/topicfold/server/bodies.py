@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from typing import Any
 
 import orjson
@@ -19,6 +20,8 @@ MAX_DEPTH = 32
 MERGE_PATCH_TYPE = "application/merge-patch+json"
 METADATA_TYPE = "application/vnd.partitioned-topic-metadata+json"
 """What Pulsar's clients say of partitions with properties."""
+_LARGE_BYTES = 16 * 1024
+_NESTING = frozenset((dict, list))
 _NO_MEMORY = "Not enough memory"
 """How orjson says so, as of a body that is wrong."""
 _TAKEN_TYPES = ("", "application/json", "text/plain", METADATA_TYPE)
@@ -50,19 +53,20 @@ async def json_body(request: Request, node: Node) -> Any:
             raw = await _raw_body(request)
     except TimeoutError:
         raise HTTPException(408, f"the body did not arrive within {seconds:g} s") from None
-    return parse_json(raw) if raw.strip() else None
+    return await parse_json(raw) if raw.strip() else None
 
 
-def parse_json(raw: bytes) -> Any:
-    """Return what `raw` says.
+async def parse_json(raw: bytes) -> Any:
+    """Return what `raw` says; others have their turn before and after each step with what is large.
 
-    >>> parse_json(b'{"labels": {"team": "pay"}}')
+    >>> asyncio.run(parse_json(b'{"labels": {"team": "pay"}}'))
     {'labels': {'team': 'pay'}}
 
     Raises:
         InvalidRequest: not JSON, not UTF-8, NaN or Infinity, a lone surrogate, nested too deeply, or a key twice.
         Overloaded: there is not enough memory to tell.
     """
+    is_large = len(raw) > _LARGE_BYTES
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -71,14 +75,18 @@ def parse_json(raw: bytes) -> Any:
                 "this node has not enough memory to read the body", hint="Send it again in a few seconds."
             ) from None
         raise InvalidRequest(f"the body is not JSON: {error}") from None
-    if isinstance(value, (dict, list)):
-        _check_depth(value, MAX_DEPTH)
+    if is_large:
+        await asyncio.sleep(0)
+    # With as many colons as members, no text holds one, and no member took the place of another.
+    if raw.count(b":") != _count_members(value, MAX_DEPTH):
+        if is_large:
+            await asyncio.sleep(0)
         try:
             _TWICE.raw_decode(raw.decode().lstrip())
         except _Duplicate as error:
             raise InvalidRequest(f"the body holds the key {str(error)[:80]!r} twice in one object") from None
-        except ValueError:
-            raise InvalidRequest("the body holds a number that is too long") from None
+    if is_large:
+        await asyncio.sleep(0)
     return value
 
 
@@ -100,21 +108,27 @@ async def _raw_body(request: Request) -> bytes:
             return b"".join(chunks)
 
 
-def _check_depth(value: Any, left: int) -> None:
-    if not isinstance(value, (dict, list)):
-        return
+def _count_members(value: Any, left: int) -> int:
+    """Return how many members all objects of a value hold together.
+
+    Raises:
+        InvalidRequest: more levels than are `left` are nested in it.
+    """
+    kind = type(value)
+    if kind not in _NESTING:
+        return 0
     if not left:
         raise InvalidRequest(f"the body is nested more than {MAX_DEPTH} levels deep")
-    for inner in value.values() if isinstance(value, dict) else value:
-        _check_depth(inner, left - 1)
+    members, within = (len(value), value.values()) if kind is dict else (0, value)
+    for inner in within:
+        if type(inner) in _NESTING:
+            members += _count_members(inner, left - 1)
+    return members
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> None:
-    seen: set[str] = set()
-    for key, _ in pairs:
-        if key in seen:
-            raise _Duplicate(key)
-        seen.add(key)
+    if len(dict(pairs)) < len(pairs):
+        raise _Duplicate(Counter([key for key, _ in pairs]).most_common(1)[0][0])
 
 
 _TWICE = json.JSONDecoder(object_pairs_hook=_without_twins)

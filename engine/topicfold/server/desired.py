@@ -34,7 +34,10 @@ def new_topic_in(body: Any, rules: LabelRules, limits: Limits) -> TopicRecord:
         InvalidLabels: its labels break the rules, and nothing else is wrong.
         InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
     """
-    new = _read(NewTopic, body, rules, partial(_check_new, limits))
+    new, wrong, wrong_labels = _read(NewTopic, body, rules)
+    wrong += _wrong_policies_in(body, partial(_check_new, limits))
+    if new is None or wrong or wrong_labels:
+        raise _refusal(wrong, wrong_labels)
     return TopicRecord(
         new.partitions,
         new.kafka_name,
@@ -55,11 +58,11 @@ def patch_in(body: Any, seen: Callable[[], TopicRecord], rules: LabelRules, limi
         InvalidLabels: its labels break the rules, and nothing else is wrong.
         InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
     """
-    try:
-        patch = _read(TopicPatch, body, rules, _check_patch)
-    except (InvalidLabels, InvalidRequest):
-        _read(TopicPatch, body, rules, partial(_check_merged, seen(), limits))
-        raise
+    patch, wrong, wrong_labels = _read(TopicPatch, body, rules)
+    wrong_policies = _wrong_policies_in(body, _check_patch)
+    if patch is None or wrong or wrong_policies or wrong_labels:
+        merged = _wrong_policies_in(body, partial(_check_merged, seen(), limits))
+        raise _refusal([*wrong, *(merged or wrong_policies)], wrong_labels)
     found: dict[str, Any] = {name: getattr(patch, name) for name in patch.model_fields_set - {"policies"}}
     if patch.policies is None:
         return found | dict.fromkeys(SCOPES)
@@ -109,23 +112,27 @@ def merging(
     return of_topic(name, change)
 
 
-def _read(shape: type[R], body: Any, rules: LabelRules, check: CheckPolicy) -> R:
-    wrong: Violations = []
+def _read(shape: type[R], body: Any, rules: LabelRules) -> tuple[R | None, Violations, Violations]:
+    """Return a body as a shape, None where it has not that, with what else is wrong than policies, and with labels."""
+    found, wrong = None, []
     try:
         found = checked(shape, body)
     except InvalidRequest as error:
-        wrong += error.values["violations"]
+        wrong = error.values["violations"]
     given = body if isinstance(body, dict) else {}
-    wrong += islice(_wrong_policies(given.get("policies"), check), MAX_VIOLATIONS)
     kafka_name = given.get("kafkaName")
     if isinstance(kafka_name, str) and not is_kafka_name(kafka_name):
         wrong.append({"path": "kafkaName", "reason": "1 to 249 of A-Z a-z 0-9 . _ - are allowed"})
-    wrong_labels = _wrong_labels(given.get("labels"), rules)
-    if wrong:
-        raise violated([*wrong, *wrong_labels][:MAX_VIOLATIONS])
-    if wrong_labels:
-        raise InvalidLabels(wrong_labels)
-    return found
+    return found, wrong, _wrong_labels(given.get("labels"), rules)
+
+
+def _refusal(wrong: Violations, wrong_labels: Violations) -> InvalidLabels | InvalidRequest:
+    return violated([*wrong, *wrong_labels][:MAX_VIOLATIONS]) if wrong else InvalidLabels(wrong_labels)
+
+
+def _wrong_policies_in(body: Any, check: CheckPolicy) -> Violations:
+    given = body.get("policies") if isinstance(body, dict) else None
+    return list(islice(_wrong_policies(given, check), MAX_VIOLATIONS))
 
 
 def _wrong_labels(given: Any, rules: LabelRules) -> Violations:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -82,18 +82,21 @@ _SAID = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Document:
-    """The handler: the document of `described`, made when it is first asked for."""
+    """The handler: the document of `described`, made when it is first asked for, beside the loop that it would hold."""
 
     described: Sequence[Operation]
+    _bytes: bytes = b""
+    _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def get(self, request: Request) -> Response:
         """Answer the document."""
+        async with self._making:
+            self._bytes = self._bytes or await asyncio.to_thread(self._made)
         return Response(self._bytes, media_type=JSON_TYPE)
 
-    @cached_property
-    def _bytes(self) -> bytes:
+    def _made(self) -> bytes:
         return orjson.dumps(document_of(self.described))
 
 

@@ -99,18 +99,6 @@ class Borne:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """The keys, or the values of one `key`, that are borne in any of some namespaces; going through them has an end."""
-
-    borne: Sequence[Borne]
-    key: str | None = None
-
-    def __iter__(self) -> Iterator[str]:
-        words = ((each, word) for each in self.borne for word in each.words(self.key))
-        return iter(dict.fromkeys(word for each, word in islice(words, MAX_COMPARED) if each.bears(self.key, word)))
-
-
-@dataclass(frozen=True, slots=True)
 class Explainer:
     """The handler."""
 
@@ -147,7 +135,7 @@ class Explainer:
 
         parts = explain(selector, lacking, fulfilling)
         topics = fulfilling()
-        parts = with_near(parts, {miss: await _near(miss, borne) for miss in suggestible(parts)})
+        parts = with_near(parts, await _near(suggestible(parts), borne))
         answer = read_answer(
             {
                 "selector": str(selector),
@@ -192,15 +180,35 @@ def _borne(table: TopicTable, query: TopicQuery, among: BitMap | None) -> Borne:
     return Borne(table, among)
 
 
-async def _near(miss: NearMiss, borne: Sequence[Borne]) -> tuple[str, ...]:
-    """Return what is near to a miss, of what is borne by the time it is looked for; in slices."""
-    words = list(Words(borne, None if miss.value is None else miss.key))
+async def _near(misses: Sequence[NearMiss], borne: Sequence[Borne]) -> Mapping[NearMiss, tuple[str, ...]]:
+    """Return what is near to each miss, of what is borne by the time it is looked for; in slices."""
     work = Slice()
-    short_list: list[str] = []
-    for start in range(0, len(words), _STEP):
-        short_list = likely(miss.word, [*short_list, *words[start : start + _STEP]])
-        await work.rest()
-    return most_similar(miss.word, short_list)
+    by_key: dict[str | None, list[str]] = {}
+    near: dict[NearMiss, tuple[str, ...]] = {}
+    for miss in misses:
+        key = None if miss.value is None else miss.key
+        if key not in by_key:
+            by_key[key] = await _words(borne, key, work)
+        words = by_key[key]
+        short_list: list[str] = []
+        for start in range(0, len(words), _STEP):
+            short_list = likely(miss.word, [*short_list, *words[start : start + _STEP]])
+            await work.rest()
+        near[miss] = most_similar(miss.word, short_list)
+    return near
+
+
+async def _words(borne: Sequence[Borne], key: str | None, work: Slice) -> list[str]:
+    """Return the keys, or the values of one `key`, that are borne in any of some namespaces; no more than suffice."""
+    found: dict[str, None] = {}
+    left = MAX_COMPARED
+    for each in borne:
+        words = list(islice(each.words(key), left))
+        left -= len(words)
+        for start in range(0, len(words), _STEP):
+            found.update(dict.fromkeys([word for word in words[start : start + _STEP] if each.bears(key, word)]))
+            await work.rest()
+    return list(found)
 
 
 def _explained(part: Explained) -> dict[str, Any]:
