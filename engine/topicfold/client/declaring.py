@@ -50,8 +50,11 @@ class Twofold(Protocol[P, Blocking_co, Awaiting_co]):
     def __get__(self, client: None, owner: type[Any]) -> Callable[..., Any]: ...
 
 
-def asks(declare: Callable[Concatenate[Any, P], Call[T]]) -> Twofold[P, T, Coroutine[Any, Any, T]]:
-    """Make the declaration of a call a method that performs it; `help` says what that returns, not the declaration."""
+def asks(declare: Callable[Concatenate[Any, P], Call[T]]) -> Twofold[P, T, Coroutine[object, None, T]]:
+    """Make the declaration of a call a method that performs it; `help` says what that returns, not the declaration.
+
+    A coroutine of `Any` would do for `await`, but mypy makes all of what `asyncio.gather` returns of it `Any`.
+    """
     said = cast("FunctionType", declare).__annotations__
     said["return"] = said["return"].removeprefix("Call[").removesuffix("]")
     declared = taking_what_it_states(declare)
@@ -60,7 +63,7 @@ def asks(declare: Callable[Concatenate[Any, P], Call[T]]) -> Twofold[P, T, Corou
     def method(client: BlockingSender, *args: P.args, **kwargs: P.kwargs) -> T:
         return client.perform(declared(client, *args, **kwargs))
 
-    return cast("Twofold[P, T, Coroutine[Any, Any, T]]", method)
+    return cast("Twofold[P, T, Coroutine[object, None, T]]", method)
 
 
 def pages(declare: Callable[Concatenate[Any, P], Listing]) -> Twofold[P, Pager, AsyncPager]:
