@@ -220,7 +220,7 @@ def test_a_server_that_understood_something_else_is_not_believed(said: str | Non
     with Client(transport=transport) as client:
         for ask in (
             lambda: list(client.topics("tier=gold")),
-            lambda: client.find_topics("public/default", selector="tier=gold"),
+            lambda: client.find_topics("tier=gold"),
             lambda: client.explain("tier=gold"),
             lambda: list(client.topics_by_label({"tier": "gold"})),
         ):

@@ -52,7 +52,20 @@ def test_a_shell_that_completes_names_is_told_of_every_public_one() -> None:
 def test_help_says_what_calls_return() -> None:
     told = {name: inspect.signature(method).return_annotation for name, method in methods(Client)}
     assert (told["get_topic"], told["namespace_labels"]) == ("Topic", "dict[str, tuple[str, ...]]")
+    assert (told["topics"], told["topics_by_label"], told["watch"]) == ("Pager", "Pager", "Watch")
     assert not [name for name, returned in told.items() if "Call" in returned]
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        (Client.set_labels, ["topic", "labels", "if_match", "idempotency_key", "reason"]),
+        (Client.grant_on_topic, ["topic", "role", "actions", "if_match", "idempotency_key", "reason"]),
+        (Client, ["token", "tls_ca_file", "client_cert_file", "client_key_file"]),
+    ],
+)
+def test_help_names_every_option(method: Callable[..., Any], options: list[str]) -> None:
+    assert [*inspect.signature(method).parameters][-len(options) :] == options
 
 
 def test_a_type_checker_knows_what_each_method_returns_on_either() -> None:

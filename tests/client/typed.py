@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import assert_type
 
 from topicfold.client import (
@@ -45,6 +46,8 @@ async def awaiting(client: AsyncClient) -> None:
     assert_type(await client.get_topic("orders"), Topic)
     assert_type(await client.set_labels("orders", {"a": "b"}, reason="why", if_match=None), Written)
     assert_type(await client.namespace_labels("public/default"), dict[str, tuple[str, ...]])
+    at_once = asyncio.gather(client.get_topic("orders"), client.set_labels("orders", {"a": "b"}))
+    assert_type(await at_once, tuple[Topic, Written])
     assert_type(client.topics(selector="a=b", match="x__*"), AsyncPager)
     assert_type([topic async for topic in client.topics_by_label({"a": "b"})], list[Match])
     async with client.watch(since="c") as frames:

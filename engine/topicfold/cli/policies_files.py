@@ -100,7 +100,7 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT, at: 
     with activity(session.is_progress_shown) as begin, no_collection():
         begin(f"asking the server for the topics of {', '.join(namespaces)}")
         places = namespaces_in_one_query(session, namespaces, is_all=False, by_name=at is not None)
-        found = session.client.find_topics(places, with_system_topics=True, at=at)
+        found = session.client.find_topics(namespaces=places, with_system_topics=True, at=at)
         entries = entries_of(found.topics, is_whole=at is not None)
     if file != STDOUT:
         with activity(session.is_progress_shown) as begin:

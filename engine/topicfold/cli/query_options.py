@@ -144,7 +144,7 @@ def namespaces_in_one_query(
 
 def _may_ask_for_all(client: Client) -> bool:
     try:
-        client.find_topics(ALL, limit=1)
+        client.find_topics(namespaces=ALL, limit=1)
     except (Forbidden, InvalidName):  # to an older server a `*` is no name
         return False
     return True

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache, wraps
+from inspect import Parameter, Signature, signature
 from numbers import Real
 from types import MappingProxyType, NoneType, UnionType
 from typing import (
+    TYPE_CHECKING,
     Any,
     Concatenate,
     Final,
@@ -19,6 +21,7 @@ from typing import (
     TypeVar,
     Union,
     Unpack,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -26,6 +29,9 @@ from typing import (
 
 from topicfold.client.plain import plain
 from topicfold.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from types import FunctionType
 
 _TAKEN_FOR: Final = MappingProxyType({int: SupportsIndex, float: Real})
 """numpy's numbers are as good as Python's."""
@@ -43,6 +49,8 @@ S = TypeVar("S")
 
 def taking_what_it_states(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """Make `method` one that is called only with what has the types that it states, each text a plain `str`.
+
+    `help`, and whatever else looks at its signature, is told of each option that a TypedDict lists by its name.
 
     Raises:
         InvalidRequest: names the first argument that is of another, and not what it holds: it may be a secret.
@@ -64,7 +72,22 @@ def taking_what_it_states(method: Callable[Concatenate[S, P], T]) -> Callable[Co
                 raise InvalidRequest(f"{name}: {fault}")
         return method(self, *args, **kwargs)
 
+    checked.__dict__["__signature__"] = _spelled_out(cast("FunctionType", method))
     return checked
+
+
+def _spelled_out(method: FunctionType) -> Signature:
+    """Return the signature of `method`, with each option that a TypedDict lists in its place."""
+    stated = signature(method)
+    *others, last = stated.parameters.values()
+    if last.kind is not Parameter.VAR_KEYWORD:
+        return stated
+    listing = method.__globals__[last.annotation.removeprefix("Unpack[").removesuffix("]")]
+    options = (
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=hint.__forward_arg__)
+        for name, hint in listing.__annotations__.items()
+    )
+    return stated.replace(parameters=[*others, *options])
 
 
 @cache

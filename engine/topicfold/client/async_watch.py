@@ -23,10 +23,11 @@ from topicfold.errors import TopicfoldError
 
 class AsyncWatch:
     """`Watch` for `async for`, in one task. If cancelled while it waits for a frame, it can be continued where it was;
-    so it can in another event loop or after a fork, over a new connection.
+    so it can in another event loop or after a fork. Each time it connects anew: to wait for frames with a limit that
+    is shorter than that takes brings none.
 
-    async with client.watch("team=pay") as frames:
-        async for frame in frames: ...
+        async with client.watch("team=pay") as frames:
+            async for frame in frames: ...
     """
 
     def __init__(self, watching: Watching, connected: Callable[[], httpx2.AsyncClient]) -> None:

@@ -30,7 +30,10 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
         await self.close()
 
     async def close(self) -> None:
-        """End all watches, and close all connections, those of loops in other threads too."""
+        """End all watches, and close all connections, those of loops in other threads too.
+
+        Later calls raise RuntimeError.
+        """
         try:
             for each in self._to_be_ended():
                 await each.close()

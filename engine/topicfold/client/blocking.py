@@ -29,7 +29,7 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
         self.close()
 
     def close(self) -> None:
-        """End all watches, and close all connections."""
+        """End all watches, and close all connections. Later calls raise RuntimeError."""
         try:
             for each in self._to_be_ended():
                 each.close()

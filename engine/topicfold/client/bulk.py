@@ -50,7 +50,7 @@ def topics_in(client: Client, namespaces: Sequence[str], **wanted: Unpack[Wanted
     Raises:
         NamespaceNotFound: one of these is missing.
     """
-    found = (topic for some in _parts(namespaces) for topic in client.find_topics(some, **wanted).topics)
+    found = (topic for some in _parts(namespaces) for topic in client.find_topics(namespaces=some, **wanted).topics)
     return {topic.name: topic for topic in found}.values()
 
 

@@ -20,9 +20,12 @@ class Client(BlockingSender, Calls):
 
     A client reads its own writes, whichever node answers: each call carries a position that covers all answers that
     the client has received so far, in any thread (`read_your_writes=False` turns this off). A client can be shared
-    between threads, and used on after a fork. Every change carries an Idempotency-Key. Calls are retried when that may
-    help, with at most five attempts, all within `timeout_seconds`. An answer that has begun can take longer, as long
-    as it never pauses for that time.
+    between threads, and used on after a fork. Calls are retried when that may help, with at most five attempts, all
+    within `timeout_seconds`. An answer that has begun can take longer, as long as it never pauses for that time.
+
+    Every change takes `if_match`, the ETag of the version that it is meant for: if another is current, it raises
+    `PreconditionFailed`. However often a change is sent with the same `idempotency_key`, it is applied once; each gets
+    a key of its own unless one is given. The `reason` is kept in the topic's history.
 
         with Client() as client:
             client.create_topic("orders", labels={"team": "pay"})

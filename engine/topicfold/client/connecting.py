@@ -27,11 +27,7 @@ Token = str | Callable[[], str]
 
 
 class Identity(TypedDict, total=False):
-    """How the client authenticates, and which servers it trusts.
-
-    The client authenticates with `token` or with the certificate in `client_cert_file`, if the server requires it. It
-    trusts the certificate authorities in `tls_ca_file`, or those of the system if none is given.
-    """
+    """How a client authenticates, and which servers it trusts; see `Sender`."""
 
     token: Token | None
     tls_ca_file: str | Path | None

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from topicfold.client.argument_types import taking_what_it_states
@@ -25,8 +26,6 @@ from topicfold.client.find_calls import Listing
 from topicfold.client.watching import WatchQuery
 
 if TYPE_CHECKING:
-    from types import FunctionType
-
     from topicfold.client.async_watch import AsyncWatch
     from topicfold.client.awaiting import AwaitingSender
     from topicfold.client.blocking import BlockingSender
@@ -50,25 +49,27 @@ class Twofold(Protocol[P, Blocking_co, Awaiting_co]):
     def __get__(self, client: None, owner: type[Any]) -> Callable[..., Any]: ...
 
 
-def asks(declare: Callable[Concatenate[Any, P], Call[T]]) -> Twofold[P, T, Coroutine[Any, Any, T]]:
-    """Make the declaration of a call a method that performs it; `help` says what that returns, not the declaration."""
-    said = cast("FunctionType", declare).__annotations__
-    said["return"] = said["return"].removeprefix("Call[").removesuffix("]")
-    declared = taking_what_it_states(declare)
+def asks(declare: Callable[Concatenate[Any, P], Call[T]]) -> Twofold[P, T, Coroutine[object, None, T]]:
+    """Make the declaration of a call a method that performs it.
 
-    @wraps(declare)
+    A coroutine of `Any` would do for `await`, but mypy makes all of what `asyncio.gather` returns of it `Any`.
+    """
+    declared = taking_what_it_states(declare)
+    _say_returned(declared, signature(declared).return_annotation.removeprefix("Call[").removesuffix("]"))
+
+    @wraps(declared)
     def method(client: BlockingSender, *args: P.args, **kwargs: P.kwargs) -> T:
         return client.perform(declared(client, *args, **kwargs))
 
-    return cast("Twofold[P, T, Coroutine[Any, Any, T]]", method)
+    return cast("Twofold[P, T, Coroutine[object, None, T]]", method)
 
 
 def pages(declare: Callable[Concatenate[Any, P], Listing]) -> Twofold[P, Pager, AsyncPager]:
     """Make the declaration of a listing a method that returns its pager."""
-
     declared = taking_what_it_states(declare)
+    _say_returned(declared, "Pager")
 
-    @wraps(declare)
+    @wraps(declared)
     def method(client: BlockingSender, *args: P.args, **kwargs: P.kwargs) -> Pager:
         return client.page_through(declared(client, *args, **kwargs))
 
@@ -77,11 +78,16 @@ def pages(declare: Callable[Concatenate[Any, P], Listing]) -> Twofold[P, Pager, 
 
 def follows(declare: Callable[Concatenate[Any, P], WatchQuery]) -> Twofold[P, Watch, AsyncWatch]:
     """Make the declaration of a watch a method that returns its frames."""
-
     declared = taking_what_it_states(declare)
+    _say_returned(declared, "Watch")
 
-    @wraps(declare)
+    @wraps(declared)
     def method(client: BlockingSender, *args: P.args, **kwargs: P.kwargs) -> Watch:
         return client.follow(declared(client, *args, **kwargs))
 
     return cast("Twofold[P, Watch, AsyncWatch]", method)
+
+
+def _say_returned(declared: Callable[..., Any], returned: str) -> None:
+    """Have `help` say what the method returns, not the declaration."""
+    declared.__dict__["__signature__"] = signature(declared).replace(return_annotation=returned)

@@ -16,17 +16,7 @@ PAGE_SIZE = 1000
 
 
 class FindCalls:
-    """Finding topics. A topic must meet every condition that is given, and match one of the wildcards in `match`:
-
-    `selector` is a Kubernetes label selector, as text (`"team=pay,tier in (gold,silver)"`) or as
-    `{"matchLabels": {…}, "matchExpressions": […]}`; `labels` are pairs, taken literally; `match` are wildcards
-    (`"pay__*"`) and `regex` is an RE2 expression, both for local names. The search covers `namespaces`, or the client's
-    own namespace if none is given. In a namespace, `*` stands for any characters: `"acme/*"` covers all of a tenant,
-    `"*"` all there are, those created later too. Pulsar's system topics are included only `with_system_topics`.
-
-    A malformed argument raises an error before anything is sent: `InvalidSelector`, which names the column or path,
-    `InvalidName` or `InvalidRequest`.
-    """
+    """Finding and watching topics, by the conditions that `topics` describes."""
 
     namespace: str
 
@@ -45,17 +35,28 @@ class FindCalls:
     ) -> Listing:
         """Return a pager over the topics that match; without conditions, over all topics.
 
+        A topic must meet every condition that is given. `selector` is a Kubernetes label selector, as text
+        (`"team=pay,tier in (gold,silver)"`) or as `{"matchLabels": {…}, "matchExpressions": […]}`; `labels` are pairs,
+        taken literally; `match` are wildcards (`"pay__*"`) and `regex` is an RE2 expression, both for local names. The
+        search covers `namespaces`, or the client's own namespace if none is given. In a namespace, `*` stands for any
+        characters: `"acme/*"` covers all of a tenant, `"*"` all there are, those created later too. Pulsar's system
+        topics are included only `with_system_topics`.
+
         With `page_size=None`, all come in one answer, as of one moment. With `at`, they are the topics that matched
         then: at a time (RFC 3339), some time ago (`2h`, `7d`), or at a position from an answer or a history.
+
+        Raises:
+            InvalidSelector: names the column or path; nothing is sent.
+            InvalidName, InvalidRequest: another argument is malformed; nothing is sent.
         """
         return Listing(self._asked(namespaces, selector, labels, match, regex, with_system_topics, at), page_size)
 
     @asks
     def find_topics(
         self,
-        namespaces: Texts | None = None,
-        *,
         selector: SelectorForm | None = None,
+        *,
+        namespaces: Texts | None = None,
         labels: Mapping[str, str] | None = None,
         match: Texts | None = None,
         regex: str | None = None,
@@ -65,9 +66,9 @@ class FindCalls:
     ) -> Call[Found]:
         """Return the full records of the topics that match, as of one moment; each partitioned topic once.
 
-        With `limit`, at most 1000, return only the first of them by name. With `at`, return the topics that matched
-        then, as they were: at a time (RFC 3339), some time ago (`2h`, `7d`), or at a position from an answer or a
-        history.
+        The conditions are those of `topics`. With `limit`, at most 1000, return only the first of them by name. With
+        `at`, return the topics that matched then, as they were: at a time (RFC 3339), some time ago (`2h`, `7d`), or at
+        a position from an answer or a history.
         """
         asked = self._asked(namespaces, selector, labels, match, regex, with_system_topics, at)
 
@@ -114,11 +115,12 @@ class FindCalls:
     ) -> WatchQuery:
         """Return a watch: an iterator over frames that tell which topics match, now and from now on.
 
-        Nothing is sent before the first frame is asked for. The frames begin with the topics that match now, unless
-        `initial` is false; or, with `since`, with the changes after that cursor. `since` is the `cursor` of a frame of
-        a watch that covered at least these namespaces; any other cursor is refused. If it is too old, a `Reset`
-        follows. When a node stops or a connection breaks, the watch reconnects and continues without repeating
-        anything. It raises the server's errors, and `QueryUnconfirmed` if the server does not understand the query.
+        The conditions are those of `topics`. Nothing is sent before the first frame is asked for. The frames begin with
+        the topics that match now, unless `initial` is false; or, with `since`, with the changes after that cursor.
+        `since` is the `cursor` of a frame of a watch that covered at least these namespaces; any other cursor is
+        refused. If it is too old, a `Reset` follows. When a node stops or a connection breaks, the watch reconnects and
+        continues without repeating anything. It raises the server's errors, and `QueryUnconfirmed` if the server does
+        not understand the query.
 
         Raises:
             InvalidSelector, InvalidRequest: the selector or the labels are empty.
