@@ -177,6 +177,24 @@ def test_an_interrupt_after_records_were_handed_out_is_raised_by_the_next_call(
             read(timeout=0)
 
 
+def test_of_a_partition_that_was_revoked_and_came_back_just_what_came_after_that_is_returned(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, *after = (SimpleNamespace(**vars(RECORD)) for _ in range(3))
+    steps = iter([([before], set()), ([], {("orders", 0)}), (after, set())])
+
+    def consume(*_: Any) -> list[Any]:
+        records, revoked = next(steps)
+        consumer._subscribed._revoked |= revoked
+        return records
+
+    with LabelConsumer(CONF, match="**", client=client) as consumer:
+        monkeypatch.setattr(consumer._subscribed, "consume", consume)
+        monkeypatch.setattr(consumer._subscribed, "store", lambda _: None)
+        returned = consumer.consume(2, timeout=10)
+    assert list(map(id, returned)) == list(map(id, after))
+
+
 def test_threads_that_change_patterns_at_the_same_time_lose_none(client: Client) -> None:
     names = [f"t{number}" for number in range(8)]
     for name in names:
