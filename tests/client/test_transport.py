@@ -392,6 +392,15 @@ def test_an_answer_with_something_else_inside_is_not_topicfolds(ask: Callable[[C
         ask(client)
 
 
+def test_an_answer_whose_age_is_no_number_is_not_topicfolds() -> None:
+    answer = httpx2.Response(200, json=[], headers={"X-Log-Age": "new"})
+    with (
+        Tape(lambda _: answer).client() as client,
+        pytest.raises(UnexpectedAnswer, match=r"does not answer GET .* as Topicfold does"),
+    ):
+        client.list_tenants()
+
+
 def test_a_diagnosis_of_another_version_is_taken_with_what_it_has_beside() -> None:
     body = {**_WELL, "weather": "fine", "partitions": [_PARTITION_WELL]}
     with Tape(lambda _: httpx2.Response(200, json=body)).client() as client:

@@ -163,6 +163,28 @@ async def test_another_task_ends_a_watch_that_waits() -> None:
                 assert [frame async for frame in frames] == []
 
 
+async def test_another_task_ends_a_watch_that_waits_to_try_again() -> None:
+    patient = RetryRule(first_delay_seconds=3_600, max_delay_seconds=3_600)
+    with scripted(stream(*START)) as server:
+        async with AsyncClient(server.url, retry=patient) as client, client.watch() as frames:
+            await anext(frames), await anext(frames)
+            asyncio.get_running_loop().call_later(0.1, lambda: asyncio.ensure_future(frames.close()))
+            async with asyncio.timeout(5):
+                assert [frame async for frame in frames] == []
+        assert len(server.requests) == 1
+
+
+async def test_a_watch_ends_with_its_context_whether_it_was_begun_or_not() -> None:
+    with scripted(stream(*START, stays_open=True)) as server:
+        async with AsyncClient(server.url) as client:
+            async with client.watch():
+                pass
+            async with client.watch() as frames:
+                await anext(frames)
+            async with asyncio.timeout(5):
+                assert [frame async for frame in frames] == []
+
+
 async def test_a_wait_for_a_frame_that_is_cancelled_loses_nothing() -> None:
     silent = Script((), stays_open=True)
     with scripted(stream(*START, stays_open=True), silent, stream(CHANGES[0], stays_open=True)) as server:

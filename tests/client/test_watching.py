@@ -17,7 +17,7 @@ from topicfold.client.find_calls import Asked
 from topicfold.client.frames import Frame, Modified, Reset
 from topicfold.client.silence import HUNG_UP, NoAnswer, Server
 from topicfold.client.watching import Event, Interrupted, Open, Read, Watching, WatchQuery
-from topicfold.errors import Forbidden, Overloaded, Resync, TopicfoldError, Unauthenticated
+from topicfold.errors import Forbidden, NewerSchema, Overloaded, Resync, TopicfoldError, Unauthenticated
 
 Stream = Sequence[bytes | NoAnswer | Interrupted] | Answer | NoAnswer | Interrupted
 
@@ -204,7 +204,12 @@ def test_who_is_let_in_again_after_a_token_has_expired_goes_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("refused", "error"), [(problem(403, "forbidden"), Forbidden), (problem(500, "error"), TopicfoldError)]
+    ("refused", "error"),
+    [
+        (problem(403, "forbidden"), Forbidden),
+        (problem(500, "error"), TopicfoldError),
+        (problem(503, "newer_schema"), NewerSchema),
+    ],
 )
 def test_a_refusal_is_raised_and_not_asked_for_again(refused: Answer, error: type[TopicfoldError]) -> None:
     play = Play([*START], refused, [*START])

@@ -30,6 +30,7 @@ from topicfold.model.events import PAYLOAD_SCHEMA
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord
 from topicfold.runtime.engine import Engine, EngineOptions
+from topicfold.runtime.writing import Writing
 
 
 async def test_a_topics_policies_are_written_with_old_and_new_told(site: Site) -> None:
@@ -179,6 +180,22 @@ async def test_a_kafka_topic_that_goes_while_it_is_looked_at_is_told_of_and_the_
         f"skipped {ORDERS.replace('orders', 'gone')}: Kafka has no topic gone",
         f"changed {ORDERS}: max.message.bytes 1048588 -> 9 (topic policy)",
     ]
+
+
+async def test_a_namespace_that_ends_while_its_topics_are_looked_at_keeps_nobody_from_the_others(site: Site) -> None:
+    await site.node.writing.create_namespace("public/other", NamespaceRecord(), site.node.asked())
+    await site.make("public/other/brief")
+    await site.cluster.alter("public..other..brief", {"max.message.bytes": "77"})
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 9)
+    configurations = site.cluster.configurations
+
+    async def end_then_answer(names: Sequence[str]) -> object:
+        await Writing(site.node.engine).delete_namespace("public/other", site.node.asked(), force=True)
+        return await configurations(names)
+
+    site.cluster.configurations = end_then_answer
+    assert await site.once() == [f"changed {ORDERS}: max.message.bytes 1048588 -> 9 (topic policy)"]
 
 
 async def test_a_compacted_topic_is_trimmed_as_long_as_a_retention_takes_effect(site: Site) -> None:

@@ -211,8 +211,12 @@ async def test_what_kafka_refuses_is_told_again_only_where_it_is_something_else(
         await site.reaches("orders", {"max.message.bytes": "7"})
 
 
-async def test_labels_do_not_make_it_ask_kafka(site: Site) -> None:
+@pytest.mark.parametrize("has_policies", [True, False])
+async def test_labels_do_not_make_it_ask_kafka(site: Site, has_policies: bool) -> None:
     async with enforced(site):
+        if not has_policies:
+            await site.remove("orders", "maxMessageSize")
+            await site.reaches("orders", {})
         asked = 0
         configurations = site.cluster.configurations
 

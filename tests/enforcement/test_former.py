@@ -145,6 +145,7 @@ async def test_it_remembers_nothing_of_the_topics_of_a_namespace_that_ended(site
             await site.set(f"{other}/{name}", "maxMessageSize", 9)
     await site.cluster.create("told", 1)
     await site.cluster.create("untold", 1)
+    await site.cluster.create("silent", 1, {"max.message.bytes": "77"})
     await site.make(f"{other}/brief")
     await site.once()
     await site.remove(f"{other}/untold", "maxMessageSize")
@@ -185,6 +186,28 @@ async def test_what_it_set_in_a_topics_former_life_is_none_of_its_own_in_the_nex
         await site.reaches("orders", TEN_MINUTES_IN_KAFKA)
         await end_orders(site, ended)
         await asyncio.sleep(0.03)
+        await site.make("orders")
+        await site.cluster.alter("orders", {"retention.ms": "600000"})
+        await site.set("orders", "maxMessageSize", 2000)
+        await site.reaches("orders", {"retention.ms": "600000", "max.message.bytes": "2000"})
+
+
+async def test_what_it_sets_while_a_topic_ends_is_none_of_its_own_in_a_life_that_comes_later(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    enforcer, alter = site.enforcer(), site.cluster.alter
+
+    async def alter_what_ends(name: str, settings: dict[str, str | None]) -> None:
+        site.cluster.alter = alter
+        await alter(name, settings)
+        await end_orders(site, "topic")
+
+    site.cluster.alter = alter_what_ends
+    async with following(enforcer):
+        for _ in range(1_000):
+            if site.cluster.alter == alter and ORDERS not in remembered(enforcer):
+                break
+            await asyncio.sleep(0.005)
         await site.make("orders")
         await site.cluster.alter("orders", {"retention.ms": "600000"})
         await site.set("orders", "maxMessageSize", 2000)

@@ -9,15 +9,16 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from tests.enforcement.conftest import ORDERS, Site, following
+from tests.enforcement.conftest import ORDERS, RETENTION, TEN_MINUTES, Site, following
 from tests.memory_cluster import MemoryCluster
+from tests.runtime.nodes import turns
 from topicfold.cluster.port import Configuration
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement import notes
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.former import FormerSayings
 from topicfold.enforcement.notes import ENFORCED, Notes
-from topicfold.errors import ClusterRefused, ClusterUnavailable, TopicfoldError
+from topicfold.errors import ClusterRefused, ClusterUnavailable, TooLarge, TopicfoldError
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import parse_topic
 
@@ -211,6 +212,19 @@ async def test_a_default_that_is_no_more_is_uncovered_by_the_next_enforcer(site:
     assert await site.once() == []
 
 
+async def test_a_default_is_known_still_when_a_former_policy_was_taken_away_beside_it(site: Site) -> None:
+    await site.make("orders")
+    site.with_defaults(maxMessageSize=9)
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    await site.once()
+    await site.remove("orders", RETENTION)
+    await site.once()
+    assert await site.own("orders") == SIZE
+    site.with_defaults()
+    await site.once()
+    assert await site.own("orders") == {}
+
+
 async def test_a_default_that_is_no_more_is_forgotten_though_nothing_is_left_of_it(site: Site) -> None:
     await site.make("orders")
     site.with_defaults(maxMessageSize=9)
@@ -264,13 +278,27 @@ async def test_where_notes_are_kept_is_no_tenant(site: Site) -> None:
     assert site.node.reading.tenants() == ["public"]
 
 
+async def test_a_note_that_takes_the_log_a_while_is_waited_for(site: Site) -> None:
+    kept = Notes(site.node.engine, "here:9092")
+    site.node.log.fate = site.node.log.hold
+    adding = asyncio.create_task(kept.add(frozenset({("max.message.bytes", "9")})))
+    await turns(50)
+    site.node.log.release()
+    await adding
+    assert kept.read().sayings == {("max.message.bytes", "9")}
+
+
+@pytest.mark.parametrize("is_too_large", [False, True])
 async def test_a_note_that_cannot_be_written_is_told_of_and_holds_up_nothing(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, monkeypatch: pytest.MonkeyPatch, is_too_large: bool
 ) -> None:
+    def refuse(*_: object) -> None:
+        raise TooLarge("above the topic's limit")
+
     monkeypatch.setattr(notes, "_SECONDS_A_NOTE", 0.02)
     await site.make("orders")
     site.with_defaults(maxMessageSize=9)
-    site.node.log.fate = site.node.log.lose
+    site.node.log.fate = refuse if is_too_large else site.node.log.lose
     with capture_logs() as lines:
         assert len(await site.once()) == 1
     assert await site.own("orders") == SIZE

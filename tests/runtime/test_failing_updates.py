@@ -260,7 +260,11 @@ async def test_who_waits_for_a_change_of_which_folding_fails_is_told_so_and_not_
         await orders.label(team="pay")
 
 
-async def test_an_append_that_the_log_cannot_take_just_now_is_made_in_a_moment(orders: Node) -> None:
+async def test_an_append_that_the_log_cannot_take_just_now_is_made_in_a_moment(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders.engine.updates, "tick", lambda: None)
+
     def turn_away(partition: int, value: bytes, failed: Failed) -> None:
         orders.log.fate = orders.log.take
         raise Overloaded("10,000 appends are waiting")

@@ -51,7 +51,10 @@ async def test_the_logged_refusal_of_a_missing_topic_is_a_delete(node: Node) -> 
     assert verdicts(appended) == [Verdict.TOPIC_NOT_FOUND]
 
 
-async def test_the_logged_refusal_in_a_missing_namespace_goes_on_the_namespace(node: Node) -> None:
+async def test_the_logged_refusal_in_a_missing_namespace_goes_on_the_namespace_at_once(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node.engine.updates, "tick", lambda: None)
     lost = parse_topic("public/lost/orders")
     with node.events() as appended, pytest.raises(NamespaceNotFound):
         await node.writing.set_labels(lost, {"a": "b"}, node.asked(key="k"))

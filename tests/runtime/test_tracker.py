@@ -85,6 +85,15 @@ async def test_an_event_is_done_once_its_record_is_folded_whatever_came_of_it() 
         await done
 
 
+async def test_an_event_that_comes_twice_or_as_soon_as_it_is_given_up_stops_nothing() -> None:
+    tracker = Tracker()
+    tracker.expect_event(0, an_id(1)).cancel()
+    done = tracker.expect_event(0, an_id(2))
+    for event in (1, 2, 2):
+        tracker.publish(0, Change(Outcome.ACCEPTED, topic_put(event, an_id(1))))
+    await done
+
+
 async def test_an_event_that_is_done_or_given_up_is_forgotten() -> None:
     tracker = Tracker()
     tracker.expect_event(0, an_id(1)).cancel()

@@ -113,6 +113,34 @@ async def test_an_append_that_is_lost_is_tried_again(orders: Node) -> None:
     assert orders.labels() == {"team": "pay"}
 
 
+async def test_an_event_that_flies_is_not_sent_again_before_it_is_long_overdue(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.updates.RETRY_AFTER_SECONDS", 0.0)
+    orders.log.fate = orders.log.hold
+    write = asyncio.create_task(orders.label(team="pay"))
+    await turns()
+    orders.engine.updates.tick()
+    await turns()
+    assert len(orders.log.held) == 1
+    orders.log.release()
+    await write
+
+
+async def test_the_end_of_another_namespace_has_no_event_sent_again(orders: Node) -> None:
+    await orders.writing.create_namespace("public/other", NamespaceRecord(), orders.asked())
+    with orders.events() as appended:
+        orders.log.fate = orders.log.hold
+        write = asyncio.create_task(orders.label(team="pay"))
+        await turns()
+        orders.log.fate = orders.log.take
+        await orders.writing.delete_namespace("public/other", orders.asked())
+        await turns()
+        orders.log.release()
+        await write
+    assert [event.name for event in appended].count(TOPIC) == 1
+
+
 async def test_an_append_that_is_denied_but_lands_counts_once(orders: Node) -> None:
     orders.log.fate = orders.log.take_and_deny_it
     written = await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked())

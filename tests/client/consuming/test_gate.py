@@ -72,6 +72,30 @@ def test_a_thread_never_waits_for_itself() -> None:
     assert not other.is_alive()
 
 
+def test_who_is_inside_goes_in_again_while_another_waits_to_be_alone() -> None:
+    gate, (inside, again, is_alone) = Gate(), [threading.Event() for _ in range(3)]
+
+    def go_in() -> None:
+        with gate:
+            inside.set()
+            again.wait(10)
+            with gate:
+                pass
+
+    def be_alone() -> None:
+        with gate.alone():
+            is_alone.set()
+
+    threads = [started(go_in)]
+    assert inside.wait(10)
+    threads.append(started(be_alone))
+    assert not is_alone.wait(0.05)
+    again.set()
+    assert is_alone.wait(10)
+    for each in threads:
+        each.join(10)
+
+
 def test_who_gives_way_waits_for_those_who_are_inside_and_for_nobody_who_comes_later() -> None:
     gate, turns = Gate(), [threading.Event() for _ in range(3)]
     first_is_in, first_may_leave, end = turns

@@ -31,6 +31,21 @@ RECORD = SimpleNamespace(error=lambda: None, topic=lambda: "orders", partition=l
 START = line("BOOKMARK", "c0", initial=True)
 
 
+@pytest.fixture
+def topics(kafka_bootstrap: str) -> Topics:
+    return Topics(kafka_bootstrap)
+
+
+@pytest.fixture
+def name(topics: Topics, client: Client) -> str:
+    """A topic that is in Kafka, with the record "first", and has a record in Topicfold."""
+    name = f"pay-{uuid.uuid4().hex}"
+    topics.make(name)
+    topics.produce(name, "first")
+    client.create_topic(name)
+    return name
+
+
 def threads() -> set[str]:
     """Return the names of our own threads that still run after some seconds in which they may end."""
     ours = [each for each in threading.enumerate() if each.name.startswith("topicfold")]
@@ -177,6 +192,24 @@ def test_an_interrupt_after_records_were_handed_out_is_raised_by_the_next_call(
             read(timeout=0)
 
 
+def test_of_a_partition_that_was_revoked_and_came_back_just_what_came_after_that_is_returned(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, *after = (SimpleNamespace(**vars(RECORD)) for _ in range(3))
+    steps = iter([([before], set()), ([], {("orders", 0)}), (after, set())])
+
+    def consume(*_: Any) -> list[Any]:
+        records, revoked = next(steps)
+        consumer._subscribed._revoked |= revoked
+        return records
+
+    with LabelConsumer(CONF, match="**", client=client) as consumer:
+        monkeypatch.setattr(consumer._subscribed, "consume", consume)
+        monkeypatch.setattr(consumer._subscribed, "store", lambda _: None)
+        returned = consumer.consume(2, timeout=10)
+    assert list(map(id, returned)) == list(map(id, after))
+
+
 def test_threads_that_change_patterns_at_the_same_time_lose_none(client: Client) -> None:
     names = [f"t{number}" for number in range(8)]
     for name in names:
@@ -242,12 +275,8 @@ def test_one_that_is_dropped_unclosed_leaves_no_thread(client: Client) -> None:
 @pytest.mark.kafka
 @pytest.mark.parametrize("callback", ["on_assign", "on_commit", "on_revoke"])
 def test_what_a_callback_closes_is_closed_once_the_poll_that_calls_it_is_done(
-    kafka_bootstrap: str, client: Client, callback: str
+    topics: Topics, client: Client, name: str, callback: str
 ) -> None:
-    topics, name = Topics(kafka_bootstrap), f"pay-{uuid.uuid4().hex}"
-    topics.make(name)
-    topics.produce(name, "first")
-    client.create_topic(name)
     closing: dict[str, Any] = {callback: lambda *_: consumer.close()}
     in_conf = closing if callback == "on_commit" else {}
     conf = topics.conf(**{"auto.commit.interval.ms": 100, **in_conf})
@@ -265,11 +294,9 @@ def test_what_a_callback_closes_is_closed_once_the_poll_that_calls_it_is_done(
 
 
 @pytest.mark.kafka
-def test_what_closing_takes_away_can_still_be_looked_at_in_the_cluster(kafka_bootstrap: str, client: Client) -> None:
-    topics, name = Topics(kafka_bootstrap), f"pay-{uuid.uuid4().hex}"
-    topics.make(name)
-    topics.produce(name, "first")
-    client.create_topic(name)
+def test_what_closing_takes_away_can_still_be_looked_at_in_the_cluster(
+    topics: Topics, client: Client, name: str
+) -> None:
     found: list[Any] = []
     look = lambda *_: found.extend([name in consumer.list_topics(name, 10).topics, bool(consumer.cluster_id(10))])  # noqa: E731
     consumer: LabelConsumer = LabelConsumer(topics.conf(), match=name, client=client, on_revoke=look)
@@ -282,11 +309,7 @@ def test_what_closing_takes_away_can_still_be_looked_at_in_the_cluster(kafka_boo
 
 
 @pytest.mark.kafka
-def test_closing_ends_what_other_threads_ask_again_and_again(kafka_bootstrap: str, client: Client) -> None:
-    topics, name = Topics(kafka_bootstrap), f"pay-{uuid.uuid4().hex}"
-    topics.make(name)
-    topics.produce(name, "first")
-    client.create_topic(name)
+def test_closing_ends_what_other_threads_ask_again_and_again(topics: Topics, client: Client, name: str) -> None:
     consumer = LabelConsumer(topics.conf(), match="**", client=client)
     read_all(consumer, ["first"])
     asking = threading.Barrier(4)
@@ -317,8 +340,7 @@ def test_it_does_not_start_where_the_listing_takes_no_notice_of_properties(clien
 
 
 @pytest.mark.kafka
-def test_a_regular_expression_takes_the_properties_along_to_the_listing(kafka_bootstrap: str) -> None:
-    topics = Topics(kafka_bootstrap)
+def test_a_regular_expression_takes_the_properties_along_to_the_listing(topics: Topics) -> None:
     eu, us, ship = (f"{name}-{uuid.uuid4().hex}" for name in ("pay-eu", "pay-us", "ship-eu"))
     with (
         serving(topic_listing="by-properties", enable_broker_topic_list_watcher=False) as (url,),
@@ -338,8 +360,8 @@ def test_a_regular_expression_takes_the_properties_along_to_the_listing(kafka_bo
 
 
 @pytest.mark.kafka
-def test_a_namespace_that_ends_is_consumed_again_once_it_is_back(kafka_bootstrap: str) -> None:
-    topics, name = Topics(kafka_bootstrap), f"pay-{uuid.uuid4().hex}"
+def test_a_namespace_that_ends_is_consumed_again_once_it_is_back(topics: Topics) -> None:
+    name = f"pay-{uuid.uuid4().hex}"
     wanted = {"region": "eu"}
     told: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     topics.make(name)

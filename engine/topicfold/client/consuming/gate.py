@@ -20,7 +20,8 @@ class Gate:
     def __enter__(self) -> None:
         me = threading.get_ident()
         with self._changed:
-            self._changed.wait_for(lambda: self._alone in {None, me})
+            # Who is inside already goes on: whoever is to be alone waits for him.
+            self._changed.wait_for(lambda: self._alone in {None, me} or any(who == me for who, _ in self._inside))
             self._entered += 1
             self._inside.append((me, self._entered))
 

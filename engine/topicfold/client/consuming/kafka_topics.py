@@ -92,10 +92,6 @@ class MissingTopics:
 
     def overdue(self, missing: Collection[str], now: float) -> list[str]:
         """Return those of `missing` that have been so for long and were not told yet, sorted."""
-        if not missing:
-            self._since.clear()
-            self._told.clear()
-            return []
         self._since = {name: self._since.get(name, now) for name in missing}
         late = {name for name, since in self._since.items() if now >= since + _OVERDUE_SECONDS}
         told, self._told = self._told, late
