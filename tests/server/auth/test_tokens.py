@@ -174,6 +174,15 @@ async def test_a_token_of_each_kind_of_key_is_taken(closed: RestNode, kind: str)
     await closed.get(TENANTS, authorization=f"Bearer {issuer(kind).token(sub='root')}")
 
 
+async def test_a_token_may_name_ed25519_as_it_is_called_now(closed: RestNode) -> None:
+    """RFC 9864."""
+    said = f"{part({'alg': 'Ed25519'})}.{part(RIGHT.claims(sub='root'))}"
+    for number, status in ((0, 200), (1, 401)):
+        signature = issuer("EdDSA", number=number).private_key.sign(said.encode())
+        answer = await closed.send("GET", TENANTS, authorization=f"Bearer {said}.{part(signature)}")
+        assert answer.status_code == status
+
+
 @pytest.mark.parametrize("algorithm", ["RS384", "RS512", "PS256", "PS384", "PS512"])
 async def test_an_rsa_key_verifies_all_its_algorithms(closed: RestNode, algorithm: str) -> None:
     await closed.get(TENANTS, authorization=f"Bearer {RIGHT.token(algorithm, sub='root')}")
