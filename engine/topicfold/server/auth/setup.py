@@ -6,7 +6,9 @@ Files are read then, and never again: some can be read but once, and others are 
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import NamedTuple
 
 import httpx2
@@ -15,7 +17,7 @@ import structlog
 from topicfold.clock import wall_clock_seconds
 from topicfold.errors import BadSetting
 from topicfold.loopback import is_loopback
-from topicfold.pem import CERTIFICATE, require_current, require_pair, require_pem, tls_reason
+from topicfold.pem import CERTIFICATE, certificate_end, require_current, require_pair, require_pem, tls_reason
 from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.key_sets import FetchedKeys, FixedKeys, KeySet
 from topicfold.server.auth.keys import read_key_file
@@ -25,12 +27,18 @@ from topicfold.settings import Settings
 
 _log = structlog.get_logger(__name__)
 
+_CERTIFICATE_FOR_BROKERS = "ssl.certificate.location"
+
 
 class Security(NamedTuple):
-    """What tells who asks, None where nobody has to say; and how TLS is spoken, None where it is not."""
+    """What tells who asks, None where nobody has to say; and how TLS is spoken, None where it is not.
+
+    `certificate_ends` says when the certificates expire that the node shows, by the settings that name them.
+    """
 
     authenticator: Authenticator | None
     tls: ssl.SSLContext | None
+    certificate_ends: Mapping[str, datetime]
 
 
 def security_of(settings: Settings) -> Security:
@@ -39,7 +47,9 @@ def security_of(settings: Settings) -> Security:
     Raises:
         BadSetting: a file cannot be read or holds something else, or a URL cannot be trusted.
     """
-    return Security(authenticator_of(settings), tls_of(settings))
+    ends = {setting: certificate_end(setting, file) for setting, file in _certificates(settings).items()}
+    known = {setting: end for setting, end in ends.items() if end is not None}
+    return Security(authenticator_of(settings), tls_of(settings), known)
 
 
 def authenticator_of(settings: Settings) -> Authenticator | None:
@@ -107,9 +117,9 @@ def warn_of_security(settings: Settings) -> None:
 
     So it does of a certificate that has expired: whoever looks at it turns away.
     """
-    if settings.tls_cert_file is not None:
+    for setting, file in _certificates(settings).items():
         try:
-            require_current("tls_cert_file", settings.tls_cert_file, datetime.fromtimestamp(wall_clock_seconds(), UTC))
+            require_current(setting, file, datetime.fromtimestamp(wall_clock_seconds(), UTC))
         except BadSetting as error:
             _log.warning("certificate_expired", reason=error.reason, hint=error.hint)
     if not settings.has_authentication:
@@ -126,6 +136,16 @@ def warn_of_security(settings: Settings) -> None:
         )
     if settings.tls_cert_file is None and not is_loopback(settings.host):
         _log.warning("tokens_in_the_clear", reason="without TLS, anyone who intercepts them can use them")
+
+
+def _certificates(settings: Settings) -> Mapping[str, str | Path]:
+    """Return the files of certificates that a node shows: to its clients, and to brokers that ask for one."""
+    files: dict[str, str | Path | None] = {
+        "tls_cert_file": settings.tls_cert_file,
+        "kafka_settings": settings.kafka_settings.get(_CERTIFICATE_FOR_BROKERS),
+        "cluster_settings": settings.cluster_settings.get(_CERTIFICATE_FOR_BROKERS),
+    }
+    return {setting: file for setting, file in files.items() if file is not None}
 
 
 def _warn_of_tokens(settings: Settings) -> None:
