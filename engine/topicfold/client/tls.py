@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+from topicfold.client.environment import system_trust
 from topicfold.errors import BadSetting
 from topicfold.pem import CERTIFICATE, certificate_end, expired, require_current, require_pair, require_pem, tls_reason
 
@@ -108,7 +109,7 @@ class RenewedTls(ssl.SSLContext):
         if self._ca_file is not None:
             require_pem("tls_ca_file", self._ca_file, CERTIFICATE)
         try:
-            context = ssl.create_default_context(cafile=self._ca_file)
+            context = ssl.create_default_context(cafile=self._ca_file) if self._ca_file else system_trust()
         except OSError as error:
             raise BadSetting(f"tls_ca_file {self._ca_file}: {tls_reason(error)}") from None
         return context, None if self._cert_file is None else _show(context, self._cert_file, self._key_file)
