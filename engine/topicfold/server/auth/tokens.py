@@ -8,7 +8,6 @@ Source: RFC 7519, RFC 8725, RFC 9864 (Ed25519); Pulsar's `AuthenticationProvider
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -168,6 +167,7 @@ def _time_in(claims: dict[str, Any], name: str) -> float | None:
     found = claims.get(name)
     if found is None:
         return None
-    if isinstance(found, bool) or not isinstance(found, int | float) or math.isnan(found):
+    # Only NaN is not equal to itself; `math.isnan` takes no integer beyond all floats.
+    if isinstance(found, bool) or not isinstance(found, int | float) or found != found:
         raise Unauthenticated(f"the token's claim {name} is not a time")
     return min(max(found, 0), 2**53)
