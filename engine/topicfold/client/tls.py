@@ -10,7 +10,6 @@ import math
 import os
 import ssl
 import stat
-import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,9 +26,10 @@ _log = logging.getLogger(__name__)
 
 
 class RenewedTls(ssl.SSLContext):
-    """TLS by what files hold when a connection is made. Threads may share it.
+    """TLS by what files hold when a connection is made.
 
     If a file cannot be used any more, as while a certificate is replaced and its key not yet, what was read last is.
+    Threads may share it; there is no lock, which a fork could leave held.
     """
 
     def __new__(cls, *_: object) -> Self:
@@ -43,26 +43,23 @@ class RenewedTls(ssl.SSLContext):
             BadSetting: one cannot be read, or holds something else, or a certificate that has expired.
         """
         self._ca_file, self._cert_file, self._key_file = ca_file, cert_file, key_file
-        self._lock = threading.Lock()
         self._changed_at = -math.inf
         self._protocols: list[str] = []
         self._seen = self._look()
-        self._context, self._ends = self._read()
+        self._made = self._read()
 
     def has_changed(self) -> bool:
         """Return whether the files have changed of late, and read them if they have."""
-        with self._lock:
-            seen = self._look()
-            if seen != self._seen:
-                self._seen = seen
-                self._renew()
-            return time.monotonic() < self._changed_at + PARTING_SECONDS
+        seen = self._look()
+        if seen != self._seen:
+            self._seen = seen
+            self._renew()
+        return time.monotonic() < self._changed_at + PARTING_SECONDS
 
     def set_alpn_protocols(self, alpn_protocols: Any) -> None:
         """Offer these protocols."""
-        with self._lock:
-            self._protocols = list(alpn_protocols)
-            self._context.set_alpn_protocols(self._protocols)
+        self._protocols = list(alpn_protocols)
+        self._made[0].set_alpn_protocols(self._protocols)
 
     def wrap_socket(self, *args: Any, **options: Any) -> ssl.SSLSocket:
         """Speak TLS over a socket, like `ssl.SSLContext.wrap_socket`.
@@ -82,18 +79,19 @@ class RenewedTls(ssl.SSLContext):
 
     def _current(self) -> ssl.SSLContext:
         self.has_changed()
-        with self._lock:
-            if self._cert_file is not None and self._ends is not None and self._ends <= datetime.now(UTC):
-                raise expired("client_cert_file", self._cert_file, self._ends)
-            return self._context
+        context, ends = self._made
+        if self._cert_file is not None and ends is not None and ends <= datetime.now(UTC):
+            raise expired("client_cert_file", self._cert_file, ends)
+        return context
 
     def _renew(self) -> None:
         try:
-            self._context, self._ends = self._read()
+            context, ends = self._read()
         except BadSetting as error:
             _log.warning("%s; what was read before is still used", error.reason)
             return
-        self._context.set_alpn_protocols(self._protocols)
+        context.set_alpn_protocols(self._protocols)
+        self._made = context, ends
         self._changed_at = time.monotonic()
 
     def _look(self) -> tuple[object, ...]:
