@@ -86,7 +86,7 @@ def certificate_end(setting: str, file: str | Path) -> datetime | None:
         BadSetting: it cannot be read.
     """
     content = _content(setting, file)
-    return None if content is None else _end_of(content)
+    return None if content is None else end_of(content)
 
 
 def require_current(setting: str, file: str | Path, now: datetime) -> None:
@@ -97,14 +97,12 @@ def require_current(setting: str, file: str | Path, now: datetime) -> None:
     """
     ends = certificate_end(setting, file)
     if ends is not None and ends <= now:
-        raise expired(setting, file, ends)
+        raise expired(f"{setting} {file}", ends)
 
 
-def expired(setting: str, file: str | Path, ends: datetime) -> BadSetting:
-    """Return that the certificate in a file expired when it `ends`."""
-    return BadSetting(
-        f"{setting} {file}: the certificate expired at {ends:%Y-%m-%d %H:%M:%S}Z", hint="Have a new one signed."
-    )
+def expired(place: str, ends: datetime) -> BadSetting:
+    """Return that the certificate that is in some place expired when it `ends`."""
+    return BadSetting(f"{place}: the certificate expired at {ends:%Y-%m-%d %H:%M:%S}Z", hint="Have a new one signed.")
 
 
 def tls_reason(error: Exception) -> str:
@@ -137,7 +135,7 @@ def _content(setting: str, file: str | Path) -> bytes | None:
         raise BadSetting(f"{setting} {file}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _end_of(content: bytes) -> datetime | None:
+def end_of(content: bytes) -> datetime | None:
     """Return when the first certificate in PEM expires; None where that cannot be read.
 
     Source: RFC 5280, 4.1; RFC 7468, 5.3 for other names of its block.

@@ -6,6 +6,7 @@ import re
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,14 +64,20 @@ async def test_metrics_tell_until_when_the_certificates_are_valid_that_a_node_sh
 ) -> None:
     own, key = Authority(tmp_path).sign("localhost")
     for_brokers, _ = Authority(tmp_path, "kafka").sign("node", ends=2 * DAY)
-    settings = {"tls_cert_file": own, "tls_key_file": key}
-    async with rest_node(store, **settings, kafka_settings={"ssl.certificate.location": str(for_brokers)}) as node:
+    settings: dict[str, Any] = {
+        "tls_cert_file": own,
+        "tls_key_file": key,
+        "kafka_settings": {"ssl.certificate.location": str(for_brokers)},
+        "cluster_settings": {"ssl.certificate.pem": own.read_text()},
+    }
+    async with rest_node(store, **settings) as node:
         text = (await node.send("GET", "/metrics")).text
     found = dict(
         re.findall(r'^topicfold_certificate_expiry_timestamp_seconds{setting="(\w+)"} (.+)$', text, re.MULTILINE)
     )
+    day = {"tls_cert_file": 86_400, "cluster_settings": 86_400}
     in_seconds = {setting: float(at) - time.time() for setting, at in found.items()}
-    assert in_seconds == pytest.approx({"tls_cert_file": 86_400, "kafka_settings": 2 * 86_400}, abs=60)
+    assert in_seconds == pytest.approx(day | {"kafka_settings": 2 * 86_400}, abs=60)
 
 
 async def test_metrics_tell_the_age_of_the_snapshot_where_there_is_to_be_one(

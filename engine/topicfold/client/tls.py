@@ -81,7 +81,7 @@ class RenewedTls(ssl.SSLContext):
         self.has_changed()
         context, ends = self._made
         if self._cert_file is not None and ends is not None and ends <= datetime.now(UTC):
-            raise expired("client_cert_file", self._cert_file, ends)
+            raise expired(f"client_cert_file {self._cert_file}", ends)
         return context
 
     def _renew(self) -> None:
