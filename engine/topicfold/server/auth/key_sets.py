@@ -20,8 +20,12 @@ from topicfold.server.auth.keys import VerificationKey, keys_in_set
 
 _log = structlog.get_logger(__name__)
 
-SELDOM_SECONDS = 60.0
-"""Between two fetches, whatever unknown keys tokens name, and however old the keys are."""
+SELDOM_SECONDS = 10.0
+"""Between two fetches, whatever unknown keys tokens name, and however old the keys are.
+
+So long at most, tokens of a key are refused that signs as soon as it is in the set. Watches end with such a refusal, so
+it must be short, also where strangers have the set fetched again and again.
+"""
 RETRY_SECONDS = 5.0
 """Between two fetches while there are no keys at all."""
 MAX_AGE_SECONDS = 600.0
