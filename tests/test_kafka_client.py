@@ -6,12 +6,15 @@ import ctypes
 import gc
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicCollection, Uuid
 from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
 
+from tests.server.auth.authority import Authority
+from tests.server.auth.issuer import issuer
 from topicfold.errors import BadSetting
 from topicfold.kafka_client import open_kafka_client, release_id
 
@@ -33,6 +36,18 @@ def test_a_setting_that_cannot_be_is_told_in_the_words_of_kafkas_client(
     with pytest.raises(BadSetting) as refused:
         open_kafka_client(kind, {"bootstrap.servers": "127.0.0.1:1", "group.id": "any", setting: value})
     assert refused.value.reason.startswith(f"Kafka's client does not accept these settings: {why}")
+
+
+@pytest.mark.parametrize("kind", [AdminClient, Consumer, Producer])
+@pytest.mark.parametrize("setting", ["ssl.ca.location", "ssl.certificate.location", "ssl.key.location"])
+def test_a_file_that_cannot_be_used_is_told_in_ours(kind: Any, setting: str, tmp_path: Path) -> None:
+    certificate, _ = Authority(tmp_path).sign("node")
+    file = tmp_path / "file"
+    settings = {"security.protocol": "SSL", "ssl.certificate.location": str(certificate), setting: str(file)}
+    for why in (r"No such file or directory$", r"holds no (certificate|private key) in PEM, but a public key$"):
+        with pytest.raises(BadSetting, match=f"^{setting} {file}: {why}"):
+            open_kafka_client(kind, {"bootstrap.servers": "127.0.0.1:1", "group.id": "any", **settings})
+        file.write_text(issuer().pem)
 
 
 def described(surplus: int) -> TopicDescription:

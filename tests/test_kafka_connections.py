@@ -57,6 +57,20 @@ def test_an_answer_in_another_language_is_not_taken_for_one_that_is_too_large() 
     assert "increase" not in told
 
 
+def test_a_certificate_that_is_not_trusted_may_have_expired_or_another_name() -> None:
+    connections = KafkaConnections({"bootstrap.servers": "b1:9093"})
+    said = (
+        "ssl://b1:9093/1: SSL handshake failed: error:0A000086:SSL routines::certificate verify failed: broker "
+        "certificate could not be verified, verify that ssl.ca.location is correctly configured or root CA "
+        "certificates are installed (install ca-certificates package) (after 2ms in state SSL_HANDSHAKE)"
+    )
+    connections.note(KafkaError(KafkaError._SSL, said))
+    assert connections.cause_of(KafkaError(KafkaError._TIMED_OUT)).str() == (
+        "ssl://b1:9093/1: SSL handshake failed: certificate verify failed: it may have expired, lack the name that is "
+        "asked, or be signed by no authority in ssl.ca.location"
+    )
+
+
 @pytest.mark.parametrize(
     ("broker", "is_given"), [("b1:9092/bootstrap", False), ("b1:9092/1", False), ("ssl://kafka:9093/2", True)]
 )

@@ -12,11 +12,19 @@ from confluent_kafka import KafkaError, KafkaException, Uuid
 from confluent_kafka.admin._topic import TopicDescription
 
 from topicfold.errors import BadSetting
+from topicfold.pem import CERTIFICATE, PRIVATE_KEY, require_pem
 
 DENIED = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED})
 """Codes that say that this principal lacks a right."""
 NOT_LET_IN = frozenset({KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._AUTHENTICATION})
 """Codes that say that it could not log in."""
+
+_FILES: Mapping[str, str] = {
+    "ssl.ca.location": CERTIFICATE,
+    "ssl.certificate.location": CERTIFICATE,
+    "ssl.key.location": PRIVATE_KEY,
+}
+"""What these files hold. Of a wrong one, Kafka's client says no more than "BIO lib", "system lib" or "PEM lib"."""
 
 Client = TypeVar("Client")
 
@@ -25,7 +33,7 @@ def open_kafka_client(kind: Callable[[dict[str, Any]], Client], settings: Mappin
     """Return a client with these settings; nothing is sent.
 
     Raises:
-        BadSetting: Kafka's client does not accept them.
+        BadSetting: Kafka's client does not accept them, or cannot use a file that they name.
     """
     try:
         return kind(dict(settings))
@@ -36,6 +44,9 @@ def open_kafka_client(kind: Callable[[dict[str, Any]], Client], settings: Mappin
         # It reads settings in Python and in C, which says by a SystemError that there is another behind it.
         why = str(error.__cause__ or error)
         cause = error
+    for setting, wanted in _FILES.items():
+        if f"{setting} failed" in why:
+            require_pem(setting, str(settings[setting]), wanted)
     raise BadSetting(f"Kafka's client does not accept these settings: {why}") from cause
 
 

@@ -20,6 +20,9 @@ NOT_CONNECTED = frozenset(
 _CIRCUMSTANCES = re.compile(r" \(after \d+ms in state .*\)$")
 _NO_KAFKA = re.compile(r"Invalid response size .*")
 """What librdkafka makes of an answer in another language, such as HTTP; it would have its own limit raised then."""
+_NOT_TRUSTED = re.compile(r"error:\w+:SSL routines:[^:]*:(certificate verify failed)(: broker certificate could .*)?")
+"""librdkafka goes on to suspect the authorities, whatever it is."""
+_WHY_NOT_TRUSTED = "it may have expired, lack the name that is asked, or be signed by no authority in ssl.ca.location"
 _BROKER = re.compile(r"(?:\w+://)?(\S+)/\d+: ")
 _NOBODY_THERE = frozenset({KafkaError._RESOLVE, KafkaError._TRANSPORT})
 
@@ -68,6 +71,7 @@ class KafkaConnections:
             text = _NO_KAFKA.sub(
                 f"it does not answer as Kafka does: it may {self._doubt}", _CIRCUMSTANCES.sub("", error.str())
             )
+            text = _NOT_TRUSTED.sub(rf"\1: {_WHY_NOT_TRUSTED}", text)
             broker = _BROKER.match(text)
             if error.code() in _NOBODY_THERE and broker and broker[1] not in self._bootstrap:
                 text += "; the cluster gives this address, in its advertised.listeners"

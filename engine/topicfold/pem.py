@@ -79,18 +79,30 @@ def no_pem(setting: str, file: str | Path, content: bytes, wanted: str) -> BadSe
     )
 
 
+def certificate_end(setting: str, file: str | Path) -> datetime | None:
+    """Return when the first certificate in a file expires; None if that cannot be told beforehand.
+
+    Raises:
+        BadSetting: it cannot be read.
+    """
+    content = _content(setting, file)
+    return None if content is None else end_of(content)
+
+
 def require_current(setting: str, file: str | Path, now: datetime) -> None:
     """Return if the first certificate in a file has not expired, as far as that can be told beforehand.
 
     Raises:
-        BadSetting: it has.
+        BadSetting: it has, or cannot be read.
     """
-    content = _content(setting, file)
-    ends = None if content is None else _end_of(content)
+    ends = certificate_end(setting, file)
     if ends is not None and ends <= now:
-        raise BadSetting(
-            f"{setting} {file}: the certificate expired at {ends:%Y-%m-%d %H:%M:%S}Z", hint="Have a new one signed."
-        )
+        raise expired(f"{setting} {file}", ends)
+
+
+def expired(place: str, ends: datetime) -> BadSetting:
+    """Return that the certificate that is in some place expired when it `ends`."""
+    return BadSetting(f"{place}: the certificate expired at {ends:%Y-%m-%d %H:%M:%S}Z", hint="Have a new one signed.")
 
 
 def tls_reason(error: Exception) -> str:
@@ -123,7 +135,7 @@ def _content(setting: str, file: str | Path) -> bytes | None:
         raise BadSetting(f"{setting} {file}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _end_of(content: bytes) -> datetime | None:
+def end_of(content: bytes) -> datetime | None:
     """Return when the first certificate in PEM expires; None where that cannot be read.
 
     Source: RFC 5280, 4.1; RFC 7468, 5.3 for other names of its block.

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from cryptography.x509 import UniformResourceIdentifier
 
 from tests.client.served import serving
 from tests.server.auth.authority import LOOPBACK, Authority
 from tests.server.auth.issuer import issuer
-from topicfold.client import Added, Client, ServerUnreachable
+from topicfold.client import Added, AsyncClient, Client, ServerUnreachable, Watch
 from topicfold.errors import BadSetting, Forbidden, InvalidRequest, Unauthenticated
 from topicfold.server.auth.tokens import LEEWAY_SECONDS
 
 _TOKEN_SECONDS = 3
+_CERTIFICATE_SECONDS = 3
 
 
 @pytest.fixture
@@ -97,6 +100,52 @@ def test_a_certificate_says_who_asks(closed_url: str, authority: Authority) -> N
         closed_url, tls_ca_file=str(authority.file), client_cert_file=certificate, client_key_file=key
     ) as client:
         client.create_topic("orders")
+
+
+def test_a_watch_outlives_a_certificate_that_is_renewed_and_no_other(closed_url: str, authority: Authority) -> None:
+    ends = timedelta(seconds=_CERTIFICATE_SECONDS)
+    renewed, fixed = (
+        authority.sign("root", ends=ends),
+        authority.sign("spiffe", [UniformResourceIdentifier("root")], ends),
+    )
+    with watching_as(closed_url, authority, renewed) as outliving, watching_as(closed_url, authority, fixed) as ending:
+        for watch in (outliving, ending):
+            next(watch)
+        authority.sign("root")
+        with pytest.raises(BadSetting, match=f"^client_cert_file {fixed[0]}: the certificate expired at"):
+            list(ending)
+        with Client(closed_url, tls_ca_file=authority.file, token="s3cret") as client:
+            client.create_topic("orders", labels={"team": "pay"})
+        told = next(frame for frame in outliving if isinstance(frame, Added))
+        assert told.topic.name == "persistent://public/default/orders"
+
+
+@contextmanager
+def watching_as(url: str, authority: Authority, shown: tuple[Path, Path]) -> Iterator[Watch]:
+    certificate, key = shown
+    with Client(url, tls_ca_file=authority.file, client_cert_file=certificate, client_key_file=key) as client:
+        yield client.watch("team=pay")
+
+
+def test_calls_end_the_connections_of_a_certificate_that_was_replaced(closed_url: str, authority: Authority) -> None:
+    certificate, key = authority.sign("root")
+    with Client(closed_url, tls_ca_file=authority.file, client_cert_file=certificate, client_key_file=key) as client:
+        client.create_topic("orders")
+        for replaced in zip((certificate, key), authority.sign("other"), strict=True):
+            replaced[0].write_bytes(replaced[1].read_bytes())
+            client.namespace_labels("public/default")  # as the former: with the new certificate alone, and once more
+        with pytest.raises(Forbidden):
+            client.create_topic("refunds")
+
+
+async def test_an_async_client_goes_by_an_authority_that_was_replaced(closed_url: str, tmp_path: Path) -> None:
+    trusted = tmp_path / "trusted.pem"
+    trusted.write_bytes(Authority(tmp_path, "former").file.read_bytes())
+    async with AsyncClient(closed_url, tls_ca_file=trusted, token="s3cret") as client:
+        with pytest.raises(ServerUnreachable, match="certificate verify failed"):
+            await client.list_tenants()
+        trusted.write_bytes((tmp_path / "authority.pem").read_bytes())
+        assert await client.list_tenants() == ("public",)
 
 
 def test_whoever_does_not_say_and_whoever_may_not_get_different_errors(closed_url: str, authority: Authority) -> None:

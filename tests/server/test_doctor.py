@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from tests.memory_log import MemoryStore
 from tests.runtime.agreeing import flip_payload, foreign_record, look
+from tests.server.auth.authority import DAY, Authority
 from tests.server.rest import ORDERS, RestNode, problem_in, rest_node
 from tests.server.unreadable import DAMAGED, NEWER, with_topic
 from tests.snapshot.making import COMMIT, refused_at
@@ -386,3 +388,19 @@ async def test_a_snapshot_that_may_not_be_read_is_a_problem(
             f"the snapshot {tmp_path} cannot be read: {tmp_path / MANIFESTS}: Permission denied -> "
             "Name a readable directory, or change its owner or mode."
         ]
+
+
+async def test_a_certificate_is_warned_of_a_week_before_it_expires_and_is_a_problem_from_then_on(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    certificate, key = Authority(tmp_path).sign("localhost", ends=30 * DAY)
+    now = datetime.now(UTC)
+    for days, told in ((22, ("", "")), (24, ("", "expires")), (31, ("expired", ""))):
+        clock = int((now + days * DAY).timestamp() * 1000)
+        settings = {"tls_cert_file": certificate, "tls_key_file": key}
+        async with rest_node(store, clock_ms=lambda clock=clock: clock, **settings) as node:
+            found = await node.get(DOCTOR)
+        for how, lines in zip(told, (found["problems"], found["warnings"]), strict=True):
+            said = [each["what"] for each in lines if "certificate" in each["what"]]
+            begin = f"the certificate that this node has read from tls_cert_file {how} at {now + 30 * DAY:%Y-%m-%d}T"
+            assert [each[: len(begin)] for each in said] == ([begin] if how else [])

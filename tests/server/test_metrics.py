@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.memory_log import MemoryStore
+from tests.server.auth.authority import DAY, Authority
 from tests.server.rest import NATIVE, RestNode, rest_node
 from tests.snapshot.making import COMMIT
 from topicfold.log.port import SettingProblem
@@ -52,6 +57,27 @@ async def test_what_metrics_show_is_documented_but_for_when_a_documented_one_beg
     shown = set(re.findall(r"^# TYPE (\w+)", (await orders.send("GET", "/metrics")).text, re.MULTILINE))
     assert "as `…_created`" in page
     assert shown - documented == {"topicfold_http_requests_created", "topicfold_write_visible_seconds_created"}
+
+
+async def test_metrics_tell_until_when_the_certificates_are_valid_that_a_node_shows(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    own, key = Authority(tmp_path).sign("localhost")
+    for_brokers, _ = Authority(tmp_path, "kafka").sign("node", ends=2 * DAY)
+    settings: dict[str, Any] = {
+        "tls_cert_file": own,
+        "tls_key_file": key,
+        "kafka_settings": {"ssl.certificate.location": str(for_brokers)},
+        "cluster_settings": {"ssl.certificate.pem": own.read_text()},
+    }
+    async with rest_node(store, **settings) as node:
+        text = (await node.send("GET", "/metrics")).text
+    found = dict(
+        re.findall(r'^topicfold_certificate_expiry_timestamp_seconds{setting="(\w+)"} (.+)$', text, re.MULTILINE)
+    )
+    day = {"tls_cert_file": 86_400, "cluster_settings": 86_400}
+    in_seconds = {setting: float(at) - time.time() for setting, at in found.items()}
+    assert in_seconds == pytest.approx(day | {"kafka_settings": 2 * 86_400}, abs=60)
 
 
 async def test_metrics_tell_the_age_of_the_snapshot_where_there_is_to_be_one(

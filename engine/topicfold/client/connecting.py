@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Callable, Generator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
@@ -13,9 +12,9 @@ import httpx2
 
 from topicfold import __version__
 from topicfold.client.environment import system_trust
+from topicfold.client.tls import RenewedTls
 from topicfold.errors import BadSetting, InvalidRequest, TopicfoldError
 from topicfold.loopback import is_loopback
-from topicfold.pem import CERTIFICATE, require_current, require_pair, require_pem, tls_reason
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 
@@ -55,12 +54,12 @@ def http_options(url: str, identity: Identity) -> HttpOptions:
     """
     base_url = _base_url(url)
     is_here = is_loopback(base_url.host)
-    token = identity.get("token")
+    token, tls = identity.get("token"), _tls(identity)
     return HttpOptions(
         base_url=base_url,
         headers={"Accept": "application/json", "User-Agent": f"topicfold/{__version__}"},
-        auth=_Bearer(token) if token else None,
-        verify=_tls(identity) or _unnamed_trust(is_used=not is_here or base_url.scheme == "https"),
+        auth=_Proof(token or "", tls) if token or tls else None,
+        verify=tls or _unnamed_trust(is_used=not is_here or base_url.scheme == "https"),
         # A proxy of the environment is never meant for this machine itself.
         trust_env=not is_here,
         # Each watch holds a connection; calls must not wait for theirs.
@@ -68,12 +67,13 @@ def http_options(url: str, identity: Identity) -> HttpOptions:
     )
 
 
-class _Bearer(httpx2.Auth):
-    """Has each request say who asks."""
+class _Proof(httpx2.Auth):
+    """Has each request say who asks, and end a connection that was made with files which have changed."""
 
-    def __init__(self, token: Token) -> None:
+    def __init__(self, token: Token, tls: RenewedTls | None) -> None:
         """Raises InvalidRequest: no header can carry `token`."""
         self._token = token
+        self._tls = tls
         if isinstance(token, str):
             _require_sendable(token)
 
@@ -86,6 +86,8 @@ class _Bearer(httpx2.Auth):
         """
         if token := self._now():
             request.headers["Authorization"] = f"Bearer {token}"
+        if self._tls is not None and self._tls.has_changed():
+            request.headers["Connection"] = "close"
         yield request
 
     def _now(self) -> str:
@@ -129,7 +131,7 @@ def _unnamed_trust(*, is_used: bool) -> ssl.SSLContext:
     return system_trust() if is_used else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _tls(identity: Identity) -> ssl.SSLContext | None:
+def _tls(identity: Identity) -> RenewedTls | None:
     """Return which servers are trusted, and what is shown to them; None where nothing is said of either.
 
     Raises:
@@ -139,31 +141,7 @@ def _tls(identity: Identity) -> ssl.SSLContext | None:
     key_file = identity.get("client_key_file")
     if key_file is not None and cert_file is None:
         raise BadSetting("client_key_file needs client_cert_file, the certificate that it belongs to")
-    if ca_file is None and cert_file is None:
-        return None
-    if ca_file is not None:
-        require_pem("tls_ca_file", ca_file, CERTIFICATE)
-    try:
-        context = ssl.create_default_context(cafile=ca_file)
-    except OSError as error:
-        raise BadSetting(f"tls_ca_file {ca_file}: {tls_reason(error)}") from None
-    if cert_file is not None:
-        _show(context, cert_file, key_file)
-    return context
-
-
-def _show(context: ssl.SSLContext, cert_file: str | Path, key_file: str | Path | None) -> None:
-    """Have a certificate shown, whose key is in `key_file`, or where that is None beside it.
-
-    Raises:
-        BadSetting: a file cannot be read, or holds something else, or the certificate has expired.
-    """
-    require_pair("client_", cert_file, key_file)
-    try:
-        context.load_cert_chain(cert_file, key_file)
-    except OSError as error:
-        raise BadSetting(f"client_cert_file {cert_file}: {tls_reason(error)}") from None
-    require_current("client_cert_file", cert_file, datetime.now(UTC))
+    return None if ca_file is None and cert_file is None else RenewedTls(ca_file, cert_file, key_file)
 
 
 def _base_url(url: str) -> httpx2.URL:

@@ -69,10 +69,10 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         """Prepare a client; nothing is sent yet. A `url` without a scheme means `http://`.
 
         `namespace` is where calls find and watch topics if they name no namespace, and where a topic named without a
-        namespace is. `transport` replaces the network, for instance in tests. The client authenticates
-        with `token`, or what a function returns that is given for it, or with the certificate in `client_cert_file`,
-        whose key is in `client_key_file` or beside it. It trusts the certificate authorities in `tls_ca_file`, or those
-        of the system if none is given.
+        namespace is. `transport` replaces the network, for instance in tests. The client authenticates with `token`, or
+        what a function returns that is given for it, or with the certificate in `client_cert_file`, whose key is in
+        `client_key_file` or beside it. It trusts the certificate authorities in `tls_ca_file`, or those of the system
+        if none is given. Files that change are read again for the next connection.
 
         Raises:
             InvalidRequest: `url` is not an HTTP URL, `token` is malformed, or `timeout_seconds` is out of range; or an

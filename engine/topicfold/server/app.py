@@ -90,8 +90,9 @@ def create_app(
     Raises:
         BadSetting: that cannot work.
     """
-    node = Node.of(engine, settings, upkeep, listings)
-    metrics = Metrics(engine, upkeep)
+    authenticator, _, certificate_ends = security or security_of(settings)
+    node = Node.of(engine, settings, upkeep, listings, certificate_ends)
+    metrics = Metrics(engine, upkeep, certificate_ends)
     described = (
         *health.operations(node, metrics),
         *doctor.operations(node),
@@ -119,7 +120,6 @@ def create_app(
     described = (*described, *bundles.operations(node, described))
     routes = TracedRoutes if is_traced() else RouteTable
     table = routes((*described, *document.operations(described)))
-    authenticator = (security or security_of(settings)).authenticator
     door = Door(authenticator, node.authorizer) if authenticator and node.authorizer else None
     entry = Dispatch(table, node.engine, Ownership.of(settings), door)
     return Application(table, Guard(entry, settings.served_hosts, metrics), authenticator, node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -28,7 +29,7 @@ _WRITE_SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 
 class Metrics:
     """Counts of requests, and the figures of the engine and the process, read when somebody asks."""
 
-    def __init__(self, engine: Engine, upkeep: Upkeep | None = None) -> None:
+    def __init__(self, engine: Engine, upkeep: Upkeep | None, certificate_ends: Mapping[str, datetime]) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "topicfold_http_requests_total", "Answered requests.", ("method", "route", "code"), registry=self._registry
@@ -44,6 +45,8 @@ class Metrics:
         self._figures = _EngineFigures(engine)
         self._registry.register(self._figures)
         self._registry.register(ProcessFigures())
+        if certificate_ends:
+            self._registry.register(_CertificateFigures(certificate_ends))
         self._upkeep = upkeep
         self._cluster_figures = _ClusterFigures()
         if upkeep:
@@ -182,3 +185,20 @@ class _ClusterFigures(Collector):
         for state, count in report.counts.items():
             topics.add_metric((state,), count)
         yield topics
+
+
+class _CertificateFigures(Collector):
+    """Tells until when the certificates are valid that the node shows, as it has read them at its start."""
+
+    def __init__(self, ends: Mapping[str, datetime]) -> None:
+        self._ends = ends
+
+    def collect(self) -> Iterable[Metric]:
+        expiry = GaugeMetricFamily(
+            "topicfold_certificate_expiry_timestamp_seconds",
+            "When a certificate expires that this node has read at its start, by the setting that names it.",
+            labels=("setting",),
+        )
+        for setting, end in self._ends.items():
+            expiry.add_metric((setting,), end.timestamp())
+        yield expiry

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from pyroaring import BitMap
 from starlette.requests import Request
@@ -36,6 +38,8 @@ class Node:
     listings: Listings
     in_flight: InFlight
     long_answers: LongAnswers
+    certificate_ends: Mapping[str, datetime]
+    """When the certificates expire that it shows, by the settings that name them."""
     upkeep: Upkeep | None = None
     """Its part in a Kafka cluster, None where it is told of none."""
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
@@ -43,7 +47,12 @@ class Node:
 
     @classmethod
     def of(
-        cls, engine: Engine, settings: Settings, upkeep: Upkeep | None = None, listings: Listings | None = None
+        cls,
+        engine: Engine,
+        settings: Settings,
+        upkeep: Upkeep | None,
+        listings: Listings | None,
+        certificate_ends: Mapping[str, datetime],
     ) -> Node:
         """Return the node that `engine` is; without `listings` it lists topics as `settings` say."""
         reading = Reading(engine)
@@ -60,6 +69,7 @@ class Node:
             listings or open_listings(engine, settings),
             InFlight(in_flight, in_flight if authorizer is None else in_flight // 2),
             LongAnswers(knows_principals=authorizer is not None),
+            certificate_ends,
             upkeep,
         )
 

@@ -26,6 +26,7 @@ PROBLEM_FOR_MS = 24 * 3_600_000
 """A difference with a node from which nothing better was heard is a problem for a day."""
 OLD_SNAPSHOT_SECONDS = 2 * 86_400
 """Twice as long as a job of compaction may rest."""
+ENDING_CERTIFICATE_SECONDS = 7 * 86_400
 _SAVE = "save what this node knows before it stops (docs/recovery.md)"
 _PARTITION = "{partition}"
 """Stands for the name of a partition in a reason that others may have, too."""
@@ -53,6 +54,7 @@ class Symptoms:
             yield _problem(f"changes cannot be written to the log: {refusal.reason}", refusal.hint)
         yield from self._settings(is_advice=False)
         yield from self._not_ready()
+        yield from self._certificates(has_expired=True)
         for partition, state in engine.states.items():
             yield from self._differences(partition)
             if partition in undecodable:
@@ -73,6 +75,7 @@ class Symptoms:
         if is_trimmed:
             yield from self._beginning()
         yield from self._old_snapshot()
+        yield from self._certificates(has_expired=False)
         yield from self._apart()
 
     def snapshot_problems(
@@ -150,6 +153,16 @@ class Symptoms:
             if problem.is_advice == is_advice:
                 what = f"the log's {problem.setting} is {problem.found}, it {verb} be {problem.wanted}"
                 yield _problem(what, problem.repair)
+
+    def _certificates(self, *, has_expired: bool) -> Iterator[DiagnosedProblem]:
+        """Yield which certificates that this node shows have expired, or soon will."""
+        now = self.node.engine.options.clock_ms() / 1000
+        for setting, end in self.node.certificate_ends.items():
+            rest = end.timestamp() - now
+            if rest < ENDING_CERTIFICATE_SECONDS and has_expired == (rest <= 0):
+                when = f"{'expired' if has_expired else 'expires'} at {end:%Y-%m-%dT%H:%M:%SZ}"
+                what = f"the certificate that this node has read from {setting} {when}"
+                yield _problem(what, "put a new one in its place, if that is not done yet, and restart this node")
 
     def _differences(self, partition: int) -> Iterator[DiagnosedProblem]:
         engine = self.node.engine

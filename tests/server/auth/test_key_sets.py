@@ -344,6 +344,10 @@ async def test_keys_on_this_machine_are_asked_for_by_tls_that_an_authority_of_th
     async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls) as server:
         port = server.sockets[0].getsockname()[1]
         assert await fetch(f"https://localhost:{port}/keys") == b"keys"
+        monkeypatch.setenv("SSL_CERT_FILE", str(Authority(tmp_path, "stranger").file))
+        with capture_logs() as lines, pytest.raises(KeysUnavailable):
+            await FetchedKeys(f"https://localhost:{port}/keys").keys(None)
+    assert [line["hint"] for line in lines if "SSL_CERT_FILE" in line["hint"]]
 
 
 @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://[zz]:1", "ftp://127.0.0.1"])

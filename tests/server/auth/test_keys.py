@@ -32,7 +32,7 @@ def written(directory: Path, text: str) -> Path:
         ("ES256", ("ES256",)),
         ("ES384", ("ES384",)),
         ("ES512", ("ES512",)),
-        ("EdDSA", ("EdDSA",)),
+        ("EdDSA", ("EdDSA", "Ed25519")),
     ],
 )
 def test_a_key_verifies_the_algorithms_of_its_kind_only(tmp_path: Path, kind: str, algorithms: tuple[str, ...]) -> None:
@@ -49,6 +49,12 @@ def test_an_entry_that_names_an_algorithm_verifies_no_other() -> None:
     entry = issuer().jwk | {"alg": "RS512", "kid": "a", "key_ops": ["sign", "verify"]}
     (key,) = keys_in_set(json.dumps({"keys": [entry]}))
     assert (key.algorithms, key.id) == (("RS512",), "a")
+
+
+def test_an_entry_may_name_its_algorithm_as_it_was_called_before_or_as_it_is_now() -> None:
+    for name in ("EdDSA", "Ed25519"):
+        (key,) = keys_in_set(json.dumps({"keys": [issuer("EdDSA").jwk | {"alg": name}]}))
+        assert key.algorithms == (name,)
 
 
 def test_a_key_that_nobody_has_named_is_known_by_its_thumbprint(tmp_path: Path) -> None:

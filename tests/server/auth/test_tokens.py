@@ -110,6 +110,7 @@ WRONG_TOKENS = {
     "a beginning that is text": (RIGHT.token(sub="root", nbf="today"), "nbf is not a time"),
     "neither beginning nor end": (RIGHT.token(sub="root", nbf=None, exp=None), "does not say when it expires"),
     "not valid yet": (RIGHT.token(sub="root", nbf=NOW + 3600), "not valid yet"),
+    "a beginning beyond all numbers of a clock": (RIGHT.token(sub="root", nbf=10**400), "not valid yet"),
     "a beginning that is NaN": (RIGHT.token(sub="root", nbf=float("nan")), "nbf is not a time"),
     "another issuer": (RIGHT.token(sub="root", iss="https://other.example"), "another issuer"),
     "no issuer": (RIGHT.token(sub="root", iss=None), "claim iss"),
@@ -174,6 +175,15 @@ async def test_a_token_of_each_kind_of_key_is_taken(closed: RestNode, kind: str)
     await closed.get(TENANTS, authorization=f"Bearer {issuer(kind).token(sub='root')}")
 
 
+async def test_a_token_may_name_ed25519_as_it_is_called_now(closed: RestNode) -> None:
+    """RFC 9864."""
+    said = f"{part({'alg': 'Ed25519'})}.{part(RIGHT.claims(sub='root'))}"
+    for number, status in ((0, 200), (1, 401)):
+        signature = issuer("EdDSA", number=number).private_key.sign(said.encode())
+        answer = await closed.send("GET", TENANTS, authorization=f"Bearer {said}.{part(signature)}")
+        assert answer.status_code == status
+
+
 @pytest.mark.parametrize("algorithm", ["RS384", "RS512", "PS256", "PS384", "PS512"])
 async def test_an_rsa_key_verifies_all_its_algorithms(closed: RestNode, algorithm: str) -> None:
     await closed.get(TENANTS, authorization=f"Bearer {RIGHT.token(algorithm, sub='root')}")
@@ -236,6 +246,11 @@ async def test_pulsars_own_tokens_are_taken_where_that_is_said(store: MemoryStor
 
 async def test_a_token_may_name_several_audiences(closed: RestNode) -> None:
     await closed.get(TENANTS, authorization=f"Bearer {RIGHT.token(sub='root', aud=['other', 'topicfold'])}")
+
+
+@pytest.mark.parametrize("end", [1e308, float("inf"), 10**400])
+async def test_a_token_may_end_beyond_all_times(closed: RestNode, end: float) -> None:
+    await closed.get(TENANTS, authorization=f"Bearer {RIGHT.token(sub='root', exp=end, nbf=-end)}")
 
 
 async def test_clocks_may_differ_a_little(closed: RestNode) -> None:

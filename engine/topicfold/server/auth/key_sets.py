@@ -20,14 +20,22 @@ from topicfold.server.auth.keys import VerificationKey, keys_in_set
 
 _log = structlog.get_logger(__name__)
 
-SELDOM_SECONDS = 60.0
-"""Between two fetches, whatever unknown keys tokens name, and however old the keys are."""
+SELDOM_SECONDS = 10.0
+"""Between two fetches, whatever unknown keys tokens name, and however old the keys are.
+
+So long at most, tokens of a key are refused that signs as soon as it is in the set. Watches end with such a refusal, so
+it must be short, also where strangers have the set fetched again and again.
+"""
 RETRY_SECONDS = 5.0
 """Between two fetches while there are no keys at all."""
 MAX_AGE_SECONDS = 600.0
 """After which keys are fetched again, so that one that was withdrawn is no longer taken."""
 MAX_SET_BYTES = 256 * 1024
 _FETCH_SECONDS = 5.0
+
+_NOT_TRUSTED = "certificate verify failed"
+"""OpenSSL's words."""
+_NAME_AUTHORITY = "If it is the right site, name a file with the authority of its certificate in SSL_CERT_FILE."
 
 ANOTHER = "\0"
 """The id that no key has: whoever looks for it has found none among those that are known."""
@@ -142,7 +150,9 @@ class FetchedKeys:
         try:
             found = keys_in_set(await self._fetch(self._url))
         except (httpx2.HTTPError, OSError, ValueError) as error:
-            _log.warning("keys_not_fetched", site=self._site, reason=str(error) or type(error).__name__)
+            reason = str(error) or type(error).__name__
+            hint = {"hint": _NAME_AUTHORITY} if _NOT_TRUSTED in reason else {}
+            _log.warning("keys_not_fetched", site=self._site, reason=reason, **hint)
             return
         finally:
             # A fetch takes as long as it rests before the next: each of those who waited would begin one of its own.

@@ -3,7 +3,7 @@
 A key verifies the algorithms of its own kind and no other, so a token cannot choose how it is looked at. Symmetric
 keys and RSA keys below 2048 bits are not taken. Each key has an id: the one that its set gives it, else its thumbprint.
 
-Source: RFC 7517, RFC 7518, RFC 7638 (thumbprints), RFC 8725 (JWT best current practices).
+Source: RFC 7517, RFC 7518, RFC 7638 (thumbprints), RFC 8725 (JWT best current practices), RFC 9864 (Ed25519).
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ MIN_RSA_BITS = 2048
 
 _OF_RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _OF_CURVE = {"secp256r1": ("ES256",), "secp384r1": ("ES384",), "secp521r1": ("ES512",)}
+_OF_ED25519 = ("EdDSA", "Ed25519")
+"""The former and the newer name for the same."""
 _OF_THUMBPRINT = {"RSA": ("e", "kty", "n"), "EC": ("crv", "kty", "x", "y"), "OKP": ("crv", "kty", "x")}
 _PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----.+?-----END \1-----", re.DOTALL)
 
-ALGORITHMS = frozenset((*_OF_RSA, "ES256", "ES384", "ES512", "EdDSA"))
+ALGORITHMS = frozenset((*_OF_RSA, "ES256", "ES384", "ES512", *_OF_ED25519))
 
 PublicKey = RSAPublicKey | EllipticCurvePublicKey | Ed25519PublicKey
 
@@ -123,7 +125,8 @@ def _key_of(entry: Mapping[str, Any]) -> VerificationKey | None:
     if entry.get("use", "sig") != "sig" or not isinstance(operations, list) or "verify" not in operations:
         return None
     try:
-        parsed = jwt.PyJWK(dict(entry)).key
+        # Without `alg`, the library goes by the kind of key; it does not know all algorithms that are verified here.
+        parsed = jwt.PyJWK({member: value for member, value in entry.items() if member != "alg"}).key
     except Exception:  # noqa: BLE001 -- an entry may hold anything, and makes the library raise anything
         return None
     identifier = entry.get("kid")
@@ -146,7 +149,7 @@ def _verifying(key: object, identifier: str | None = None, only: object = None) 
     elif isinstance(key, EllipticCurvePublicKey):
         algorithms = _OF_CURVE.get(key.curve.name, ())
     elif isinstance(key, Ed25519PublicKey):
-        algorithms = ("EdDSA",)
+        algorithms = _OF_ED25519
     else:
         return None
     kept = tuple(each for each in algorithms if only in (None, each))

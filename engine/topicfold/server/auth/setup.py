@@ -6,7 +6,8 @@ Files are read then, and never again: some can be read but once, and others are 
 from __future__ import annotations
 
 import ssl
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 import httpx2
@@ -15,7 +16,7 @@ import structlog
 from topicfold.clock import wall_clock_seconds
 from topicfold.errors import BadSetting
 from topicfold.loopback import is_loopback
-from topicfold.pem import CERTIFICATE, require_current, require_pair, require_pem, tls_reason
+from topicfold.pem import CERTIFICATE, certificate_end, end_of, expired, require_pair, require_pem, tls_reason
 from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.key_sets import FetchedKeys, FixedKeys, KeySet
 from topicfold.server.auth.keys import read_key_file
@@ -27,10 +28,14 @@ _log = structlog.get_logger(__name__)
 
 
 class Security(NamedTuple):
-    """What tells who asks, None where nobody has to say; and how TLS is spoken, None where it is not."""
+    """What tells who asks, None where nobody has to say; and how TLS is spoken, None where it is not.
+
+    `certificate_ends` says when the certificates expire that the node shows, by the settings that name them.
+    """
 
     authenticator: Authenticator | None
     tls: ssl.SSLContext | None
+    certificate_ends: Mapping[str, datetime]
 
 
 def security_of(settings: Settings) -> Security:
@@ -39,7 +44,7 @@ def security_of(settings: Settings) -> Security:
     Raises:
         BadSetting: a file cannot be read or holds something else, or a URL cannot be trusted.
     """
-    return Security(authenticator_of(settings), tls_of(settings))
+    return Security(authenticator_of(settings), tls_of(settings), certificate_ends(settings))
 
 
 def authenticator_of(settings: Settings) -> Authenticator | None:
@@ -102,15 +107,29 @@ def tls_of(settings: Settings) -> ssl.SSLContext | None:
     return context
 
 
+def certificate_ends(settings: Settings) -> Mapping[str, datetime]:
+    """Return when the certificates expire that a node shows, to clients and to brokers, by the settings that name them.
+
+    Raises:
+        BadSetting: a file cannot be read.
+    """
+    own = settings.tls_cert_file
+    ends = {
+        "tls_cert_file": None if own is None else certificate_end("tls_cert_file", own),
+        "kafka_settings": _end_for_brokers("kafka_settings", settings.kafka_settings),
+        "cluster_settings": _end_for_brokers("cluster_settings", settings.cluster_settings),
+    }
+    return {setting: end for setting, end in ends.items() if end is not None}
+
+
 def warn_of_security(settings: Settings) -> None:
     """Say loudly what is fit for development only.
 
     So it does of a certificate that has expired: whoever looks at it turns away.
     """
-    if settings.tls_cert_file is not None:
-        try:
-            require_current("tls_cert_file", settings.tls_cert_file, datetime.fromtimestamp(wall_clock_seconds(), UTC))
-        except BadSetting as error:
+    for setting, end in certificate_ends(settings).items():
+        if end.timestamp() <= wall_clock_seconds():
+            error = expired(setting, end)
             _log.warning("certificate_expired", reason=error.reason, hint=error.hint)
     if not settings.has_authentication:
         if settings.insecure and not is_loopback(settings.host):
@@ -126,6 +145,13 @@ def warn_of_security(settings: Settings) -> None:
         )
     if settings.tls_cert_file is None and not is_loopback(settings.host):
         _log.warning("tokens_in_the_clear", reason="without TLS, anyone who intercepts them can use them")
+
+
+def _end_for_brokers(name: str, settings: Mapping[str, str]) -> datetime | None:
+    if text := settings.get("ssl.certificate.pem"):
+        return end_of(text.encode(errors="replace"))
+    file = settings.get("ssl.certificate.location")
+    return certificate_end(f"{name}: ssl.certificate.location", file) if file else None
 
 
 def _warn_of_tokens(settings: Settings) -> None:
