@@ -368,7 +368,7 @@ def test_a_server_that_opens_streams_only_to_refuse_them_is_asked_as_one_that_re
     ids=["page", "no object", "no UTF-8", "no topic", "of another type", "deep", "no cursor", "endless"],
 )  # fmt: skip
 def test_what_is_no_frame_is_an_error_behind_the_frames_before_it(garbage: bytes) -> None:
-    play = Play([b"".join(START) + garbage], [*START])
+    play = Play([b"".join(START) + garbage], [*CHANGES])
     with pytest.raises(UnexpectedAnswer):
         play.run()
     assert len(play.frames) == 3

@@ -182,6 +182,22 @@ async def test_a_kafka_topic_that_goes_while_it_is_looked_at_is_told_of_and_the_
     ]
 
 
+async def test_a_kafka_topic_that_is_missing_is_told_of_once_and_again_where_it_was_there_meanwhile(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 9)
+    enforcer = site.enforcer()
+    told = await site.again(enforcer)
+    await site.cluster.delete("orders")
+    told += await site.again(enforcer) + await site.again(enforcer)
+    await site.cluster.create("orders", 1)
+    told += await site.again(enforcer)
+    await site.cluster.delete("orders")
+    told += await site.again(enforcer)
+    changed = f"changed {ORDERS}: max.message.bytes 1048588 -> 9 (topic policy)"
+    missing = f"skipped {ORDERS}: Kafka has no topic orders"
+    assert told == [changed, missing, changed, missing]
+
+
 async def test_a_namespace_that_ends_while_its_topics_are_looked_at_keeps_nobody_from_the_others(site: Site) -> None:
     await site.node.writing.create_namespace("public/other", NamespaceRecord(), site.node.asked())
     await site.make("public/other/brief")

@@ -52,6 +52,16 @@ async def test_all_events_on_one_base_are_remembered_until_it_is_decided(queue: 
     assert (queue.event_ids, queue.base) == (set(), None)
 
 
+async def test_a_rival_that_decides_after_an_event_was_given_up_does_not_put_its_updates_back_twice(
+    queue: UpdateQueue,
+) -> None:
+    (lost,) = waiting(queue, 1)
+    queue.sent(an_id(9), BASE, [lost], 0.0)
+    queue.give_up()
+    queue.decide(an_id(77), 0.0)
+    assert list(queue.waiting) == [lost]
+
+
 async def test_a_decided_base_frees_those_it_did_not_settle(queue: UpdateQueue) -> None:
     settled, lost = waiting(queue, 1, 2)
     queue.sent(an_id(9), BASE, [settled, lost], 0.0)

@@ -71,7 +71,7 @@ class UpdateQueue:
 
         Updates that are not settled by it are back at the front, in their order, and in no event.
         """
-        if successor is None or successor not in self.event_ids:
+        if successor not in self.event_ids:
             self.wins, self.rests_until = 0, 0.0
         elif self.saw_rivals:
             self.wins += 1
