@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_put
+from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_delete, topic_put
 from tests.compaction.folding import Tables, placed, run_here
 from topicfold.compaction import merging
 from topicfold.compaction.compactor import Compactor
@@ -116,6 +116,18 @@ def test_the_life_of_a_namespace_is_told_in_the_log_s_order_though_files_were_me
     archive = Archive(tmp_path, bytes(16), 1)
     found = [archive.namespace_at(NAMESPACE, 0, position) for position in range(4)]
     assert [each and each.incarnation for each in found] == [None, an_id(1), None, an_id(3)]
+
+
+def test_a_topic_that_was_deleted_is_told_as_deleted_with_its_version(tmp_path: Path) -> None:
+    log = [namespace_put(1), topic_put(2, an_id(1), payload=b"as it was"), topic_delete(3, an_id(1), an_id(2))]
+    log += [topic_put(4, an_id(1), name="persistent://public/default/others", payload=b"as it is")]
+    found = namespace_after(tmp_path, log)
+    assert found is not None
+    told = {name: (topic.version, topic.is_live, topic.payload) for name, topic in found.topics()}
+    assert told == {
+        TOPIC: (an_id(3), False, b""),
+        "persistent://public/default/others": (an_id(4), True, b"as it is"),
+    }
 
 
 def test_an_etag_is_of_the_last_update_that_changed_the_record(tmp_path: Path) -> None:
