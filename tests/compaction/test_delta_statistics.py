@@ -75,3 +75,16 @@ def test_nothing_is_said_of_a_file_that_cannot_be_read_but_its_rows(tmp_path: Pa
     file = write_rows(tmp_path, "history", "1", HISTORY.empty_table())._replace(rows=7)
     (tmp_path / file.path).write_bytes(b"damaged")
     assert statistics_of(tmp_path / file.path, 7) == {"numRecords": 7}
+
+
+@pytest.mark.parametrize("year", [-2, 12_000])
+def test_no_row_is_missed_beside_a_time_of_an_earlier_version_that_no_calendar_holds(tmp_path: Path, year: int) -> None:
+    times = pa.array([(year - 1970) * 31_556_952_000_000, int(NOON.timestamp()) * 1_000_000])
+    events = pa.Table.from_pylist([{"sequence": 1, "offset": number, "kind": "topic"} for number in range(2)], HISTORY)
+    place = HISTORY.get_field_index("time")
+    rows = events.set_column(place, "time", times.cast(HISTORY.field("time").type))
+    file = write_rows(tmp_path, "history", "merged", rows)
+    assert write_version(opened(tmp_path, "history"), tmp_path / "history", [file], set(), 0, None)
+    delta = DeltaTable(str(tmp_path / "history"))
+    assert delta.to_pyarrow_dataset().count_rows(pc.field("time") == NOON) == 1
+    assert delta.to_pyarrow_dataset().count_rows(pc.field("offset") == 0) == 1

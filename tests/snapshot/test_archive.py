@@ -9,8 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
-from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_put
+from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_delete, topic_put
 from tests.compaction.folding import Tables, placed, run_here
 from topicfold.compaction import merging
 from topicfold.compaction.compactor import Compactor
@@ -19,10 +20,11 @@ from topicfold.compaction.publishing import publish
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.codec import encode_audit
 from topicfold.log.port import LogIdentity
-from topicfold.model.events import HASH_NAME, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Verdict
+from topicfold.model.events import HASH_NAME, LAST_TIME_MS, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Verdict
 from topicfold.snapshot import archive
 from topicfold.snapshot.archive import Archive, ArchivedNamespace, _Newest
 from topicfold.snapshot.commits import DataFile, commit_path
+from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.delta_files import active_files
 from topicfold.snapshot.tables import HISTORY
 from topicfold.state.aggregate import Etag
@@ -72,7 +74,7 @@ def test_of_large_events_so_many_are_read_as_there_is_room_for_and_one_at_least(
 
 def namespace_after(root: Path, log: Sequence[Event]) -> ArchivedNamespace | None:
     """Return the namespace as the archive has it behind all of `log`."""
-    Tables(root, 1).take(placed(0, log))
+    Tables(root, 1).take(placed(0, log), slices=1)
     return Archive(root, bytes(16), 1).namespace_at(NAMESPACE, 0, len(log))
 
 
@@ -116,18 +118,32 @@ def test_the_life_of_a_namespace_is_told_in_the_log_s_order_though_files_were_me
     assert [each and each.incarnation for each in found] == [None, an_id(1), None, an_id(3)]
 
 
+def test_a_topic_that_was_deleted_is_told_as_deleted_with_its_version(tmp_path: Path) -> None:
+    log = [namespace_put(1), topic_put(2, an_id(1), payload=b"as it was"), topic_delete(3, an_id(1), an_id(2))]
+    log += [topic_put(4, an_id(1), name="persistent://public/default/others", payload=b"as it is")]
+    found = namespace_after(tmp_path, log)
+    assert found is not None
+    told = {name: (topic.version, topic.is_live, topic.payload) for name, topic in found.topics()}
+    assert told == {
+        TOPIC: (an_id(3), False, b""),
+        "persistent://public/default/others": (an_id(4), True, b"as it is"),
+    }
+
+
 def test_an_etag_is_of_the_last_update_that_changed_the_record(tmp_path: Path) -> None:
     changing = (operation(1), operation(2), operation(3, Verdict.UNCHANGED))
     log = [namespace_put(1), topic_put(2, an_id(1), operations=changing)]
     log += [topic_put(3, an_id(1), an_id(2), operations=(operation(4, Verdict.UNCHANGED),))]
+    log += [topic_put(4, an_id(1), name="persistent://public/default/others", operations=changing[1:])]
     found = namespace_after(tmp_path, log)
     assert found is not None
-    [(_, topic)] = found.topics()
-    assert (topic.version, topic.etag) == (an_id(3), Etag(an_id(2), 2))
+    topics = dict(found.topics())
+    assert (topics[TOPIC].version, topics[TOPIC].etag) == (an_id(3), Etag(an_id(2), 2))
+    assert topics["persistent://public/default/others"].etag == Etag(an_id(4), 1)
 
 
 @pytest.mark.parametrize(("time_ms", "below", "behind", "position"), [
-    (5, 6, 0, 0), (35, 6, 0, 4), (99, 6, 0, 6), (99, 4, 0, 4), (35, 2, 0, 2),
+    (5, 6, 0, 0), (30, 6, 0, 4), (35, 6, 0, 4), (99, 6, 0, 6), (99, 4, 0, 4), (35, 2, 0, 2),
     (25, 3, 0, 2), (25, 3, 1, 2), (25, 3, 2, 3), (99, 9, 0, 9), (35, 1, 0, 0),
 ])  # fmt: skip
 def test_a_time_is_looked_for_among_what_is_below_an_offset_and_what_is_said_of_the_rest(
@@ -140,6 +156,30 @@ def test_a_time_is_looked_for_among_what_is_below_an_offset_and_what_is_said_of_
     ]
     Tables(tmp_path, 1).take(placed(0, [log[0], *said]))
     assert Archive(tmp_path, bytes(16), 1).position_at(0, time_ms, below, behind) == position
+
+
+def test_one_clock_that_was_ahead_at_the_beginning_counts_as_one_event(tmp_path: Path) -> None:
+    log = [namespace_put(1), topic_put(2, an_id(1)), topic_put(3, an_id(1), an_id(2))]
+    said = [
+        each._replace(audit=encode_audit(AuditTrail((), time, -1)))
+        for each, time in zip(log, (30, 10, 10), strict=True)
+    ]
+    Tables(tmp_path, 1).take(placed(0, said), slices=1)
+    assert Archive(tmp_path, bytes(16), 1).position_at(0, 20, 3) == 3
+
+
+@pytest.mark.parametrize("first", [1, LAST_TIME_MS])
+def test_of_times_that_earlier_versions_wrote_those_that_no_calendar_holds_are_none(tmp_path: Path, first: int) -> None:
+    log = [namespace_put(1), topic_put(2, an_id(1)), *(topic_put(n, an_id(1), an_id(n - 1)) for n in range(3, 6))]
+    tables = Tables(tmp_path, 1)
+    tables.take(placed(0, log), slices=1)
+    publish(tmp_path, tables.commit)
+    [ours] = active_files(tmp_path, "history").paths
+    times = pa.array([1000 * each for each in (0, -1, LAST_TIME_MS + 1, first, 2)]).cast(HISTORY.field("time").type)
+    rows = pq.read_table(tmp_path / ours, schema=HISTORY).sort_by("offset")
+    earlier = write_rows(tmp_path, "history", "1", rows.set_column(rows.schema.get_field_index("time"), "time", times))
+    assert write_version(opened(tmp_path, "history"), tmp_path / "history", [earlier], {Path(ours).name}, 0, None)
+    assert Archive(tmp_path, bytes(16), 1).first_time_ms(0) == first
 
 
 @pytest.mark.parametrize("is_merged", [False, True])
@@ -208,8 +248,17 @@ def test_nothing_is_told_where_the_commit_that_gave_up_another_was_damaged_befor
     for first in (1, 2):
         tables.take(placed(0, log[first : first + 1], first))
     commit_path(tmp_path, 3).write_bytes(b"damaged")
-    with pytest.raises(SnapshotDamaged, match=r"000000000003\.json is damaged"):
+    with pytest.raises(SnapshotDamaged, match=r"lacks rows behind commit 2: .*000000000003\.json is damaged"):
         Archive(tmp_path, bytes(16), 1).position_at(0, 20, 3)
+
+
+def test_nothing_is_told_of_a_table_from_which_somebody_deleted_rows(tmp_path: Path) -> None:
+    job = Compactor(tmp_path, LogIdentity(bytes(16), 1, HASH_NAME))
+    job.take(run_here(placed(0, [namespace_put(1), topic_put(2, an_id(1))])), slices=1)
+    job.close()
+    DeltaTable(str(tmp_path / "history")).delete('"offset" = 1')
+    with pytest.raises(SnapshotDamaged, match="it has 1 rows, and the commits say 2"):
+        Archive(tmp_path, bytes(16), 1).position_at(0, 20, 2)
 
 
 def test_what_is_left_is_read_however_many_commits_were_given_up(

@@ -7,7 +7,7 @@ Source: Delta's protocol, "Per-file Statistics".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,15 @@ def statistics_of(path: Path, rows: int) -> Mapping[str, Any]:
 
 
 def _values(parts: Sequence[pq.Statistics], which: str) -> Sequence[Any]:
-    """Return the values of the groups of rows that have any."""
-    return [getattr(part, which) for part in parts if part.has_min_max]
+    """Return the values of the groups of rows that have any.
+
+    Earlier versions wrote times that no calendar holds. All that it does hold lie within what is said of such a column:
+    if nothing was said, deltalake 1.6.6 would take every time in the file to be null.
+    """
+    try:
+        return [getattr(part, which) for part in parts if part.has_min_max]
+    except OverflowError:
+        return [getattr(datetime, which).replace(tzinfo=UTC)]
 
 
 def _text(value: object) -> object:

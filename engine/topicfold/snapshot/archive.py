@@ -11,7 +11,7 @@ Needs pyarrow. All methods block, and may be called from any thread.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -189,7 +189,7 @@ class Archive:
         """Yield rows in batches, in no order; none of commits that were given up, which may still be published."""
         active, published = active_files(self._root, _TABLE)
         newest = self._newest()
-        waiting = [*commits_after(self._root, newest, published)] if newest else []
+        waiting = self._after(published, newest) if newest else []
         if given_up := [number for each in waiting for number in range(each.after + 1, each.sequence)]:
             wanted &= ~pc.field("sequence").isin(given_up)
         added = (file.path for commit in waiting for file in commit.added if file.table == _TABLE)
@@ -222,6 +222,13 @@ class Archive:
         self._rows_of = held = {path: known[path] if path in known else _rows_in(path) for path in paths}
         if sum(held.values()) < rows:
             raise OSError(f"it has {sum(held.values())} rows, and the commits say {rows}")
+
+    def _after(self, published: int, newest: Commit) -> Sequence[Commit]:
+        try:
+            return [*commits_after(self._root, newest, published)]
+        except SnapshotDamaged as error:
+            reason = f"the table {self._root / _TABLE} lacks rows behind commit {published}: {error.reason}"
+            raise SnapshotDamaged(reason, **error.values) from error
 
     def _newest(self) -> Commit | None:
         newest = next(readable_commits(self._root), None)
