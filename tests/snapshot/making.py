@@ -77,4 +77,5 @@ def refused_at(place: Path) -> Callable[[Path], list[str]]:
     return refused
 
 
-COMMIT = Commit(1, 0, "genesis", "ab" * 16, 2, (0, 0), (3, 4), (1, 1), ("00", "11"), {"topics": 1}, (), (), 1, 1000)
+COUNTS = {"topics": 1, "records": 1, "namespaces": 1, "tenants": 1, "history": 3}
+COMMIT = Commit(1, 0, "genesis", "ab" * 16, 2, (0, 0), (3, 4), (1, 1), ("00", "11"), COUNTS, (), (), 1, 1000)
