@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -79,6 +80,19 @@ def test_lines_on_a_terminal_are_text() -> None:
     structlog.get_logger("test").info("happened")
     assert "happened" in stream.getvalue()
     assert "{" not in stream.getvalue()
+
+
+def test_nothing_that_strangers_chose_steers_a_terminal_or_begins_a_line() -> None:
+    stream, evil = Terminal(), "\x1b[2J\x9b1m\r\nforged\u202e"
+    configure_logging(stream)
+    structlog.get_logger("test").error("happened", path="\x9b1m", reason=f"of {evil}")
+    logging.getLogger("uvicorn.error").error("of %s", evil)
+    try:
+        raise ValueError(evil)
+    except ValueError:
+        structlog.get_logger("test").exception("failed")
+    assert re.sub(r"\x1b\[[0-9;]+m", "", stream.getvalue()).replace("\n", "").isprintable()
+    assert [line for line in stream.getvalue().splitlines() if line.startswith("forged")] == [r"forged\u202e"]
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "lines"])

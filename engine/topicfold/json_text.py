@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 
-def read_json(text: str | bytes) -> Any:
+def read_json(text: str | bytes | bytearray) -> Any:
     """Return what `text` says.
 
     Raises:

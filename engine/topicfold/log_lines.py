@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +14,9 @@ from typing import TextIO
 import structlog
 
 from topicfold.log.port import CLIENT_LOGGER
+from topicfold.model.names import STEERING
+
+_STEERS = re.compile(f"[\x00-\x1f{STEERING}]")
 
 
 def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -> None:
@@ -28,10 +32,14 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
     ]
-    rendering: list[structlog.typing.Processor] = (
-        [structlog.dev.ConsoleRenderer(timestamp_key="ts", exception_formatter=structlog.dev.plain_traceback)]
+    rendering: list[structlog.typing.Processor] = [structlog.processors.format_exc_info]
+    rendering += (
+        [
+            _escape_what_steers,
+            structlog.dev.ConsoleRenderer(timestamp_key="ts", exception_formatter=structlog.dev.plain_traceback),
+        ]
         if stream.isatty()
-        else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        else [structlog.processors.JSONRenderer()]
     )
     structlog.configure(
         processors=[*shared, *rendering],
@@ -47,6 +55,25 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
     )
     handler.addFilter(Seldom())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+def _escape_what_steers(
+    _logger: object, _method: str, fields: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Return `fields` with nothing that steers a terminal: names, and what other servers say, are of strangers' choice.
+
+    A traceback keeps its lines.
+    """
+    return {
+        name: "\n".join(map(_in_one_line, value.split("\n") if name == "exception" else [value]))
+        if isinstance(value, str)
+        else value
+        for name, value in fields.items()
+    }
+
+
+def _in_one_line(text: str) -> str:
+    return _STEERS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 class _Lines(structlog.WriteLogger):

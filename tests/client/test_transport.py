@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
@@ -250,6 +251,29 @@ def test_of_an_answer_that_breaks_off_it_is_said_that_it_was_begun_and_less_may_
             client.list_tenants()
         assert broken.value.hint == BROKE_OFF_HINT
         breaking_off.join()
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_an_answer_is_read_no_further_than_any_of_ours_reaches(
+    monkeypatch: pytest.MonkeyPatch, *, zipped: bool
+) -> None:
+    monkeypatch.setattr("topicfold.client.whole_answers.MAX_ANSWER_BYTES", 1_000)
+    taken: list[int] = []
+
+    def endless() -> Iterator[bytes]:
+        packer = zlib.compressobj(wbits=31)
+        while sum(taken) < 10**9:
+            taken.append(10**6)
+            yield (packer.compress(b"[" * 10**6) + packer.flush(zlib.Z_SYNC_FLUSH)) if zipped else b"[" * 10**6
+
+    coding = {"Content-Encoding": "gzip"} if zipped else {}
+    tape = Tape(
+        lambda _: httpx2.Response(200, content=endless(), headers={"Content-Type": "application/json"} | coding)
+    )
+    with tape.client() as client, pytest.raises(UnexpectedAnswer, match="with more than this client reads") as refused:
+        client.list_tenants()
+    assert "pages" in refused.value.hint
+    assert len(tape.requests) == len(taken) == 1
 
 
 def test_a_server_that_never_answers_costs_the_time_out_and_no_more() -> None:

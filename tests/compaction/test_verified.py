@@ -53,7 +53,7 @@ def test_a_commit_that_the_engine_does_not_come_to_keeps_everything(
     commit_path(root, commit.sequence).unlink()
     # Its files are said to be whole and to come to this digest: only folding tells otherwise.
     put_commit(root, replace(commit, digests=("00" * 16, *commit.digests[1:])))
-    monkeypatch.setattr("topicfold.snapshot.loading._require_same", lambda commit, states: None)
+    monkeypatch.setattr("topicfold.snapshot.loading._require_same", lambda *_: None)
     with pytest.raises(TrimRefused, match=f"commit {commit.sequence} is not what the engine comes to: partition 0"):
         trimmed(on_sqlite, root)
     assert set(bounds(on_sqlite)[0].values()) == {0}

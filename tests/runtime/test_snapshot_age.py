@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.snapshot.making import commit_to
 from topicfold.errors import SnapshotUnreadable
 from topicfold.log.payload import decode_indexed
 from topicfold.runtime.snapshot_age import SnapshotAge
-from topicfold.snapshot.commits import GENESIS_COMMIT, Commit, put_commit
+from topicfold.snapshot.commits import put_commit
 from topicfold.state.fold import PartitionState
 
-COMMIT = Commit(1, 0, GENESIS_COMMIT, "00" * 16, 1, (0,), (3,), (1,), ("",), {}, (), (), 1, time_ms=10_000)
+COMMIT = commit_to((3,), time_ms=10_000)
 
 
 def ready(partition: int) -> bool:

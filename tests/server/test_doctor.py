@@ -16,7 +16,7 @@ from tests.runtime.agreeing import flip_payload, foreign_record, look
 from tests.server.auth.authority import DAY, Authority
 from tests.server.rest import ORDERS, RestNode, problem_in, rest_node
 from tests.server.unreadable import DAMAGED, NEWER, with_topic
-from tests.snapshot.making import COMMIT, refused_at
+from tests.snapshot.making import COMMIT, commit_to, refused_at
 from topicfold.errors import LogUnavailable, OperatorNeeded
 from topicfold.log.port import LogDenied, SettingProblem
 from topicfold.runtime import agreement
@@ -301,7 +301,7 @@ async def test_a_snapshot_that_has_lacked_something_for_days_is_a_warning(store:
         engine = rest.node.engine
         for sequence, days in ((7, 3), (8, 1)):
             made_ms = engine.options.clock_ms() - days * 86_400_000
-            put_commit(tmp_path, replace(COMMIT, sequence=sequence, to=(0,) * len(engine.states), time_ms=made_ms))
+            put_commit(tmp_path, commit_to((0,) * len(engine.states), sequence=sequence, time_ms=made_ms))
             engine.snapshot_age.look(tmp_path)
             found = await rest.get(DOCTOR)
             told = [each["what"] for each in found["warnings"]]

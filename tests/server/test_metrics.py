@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from tests.memory_log import MemoryStore
 from tests.server.auth.authority import DAY, Authority
 from tests.server.rest import NATIVE, RestNode, rest_node
-from tests.snapshot.making import COMMIT
+from tests.snapshot.making import commit_to
 from topicfold.log.port import SettingProblem
 from topicfold.snapshot.commits import put_commit
 
@@ -87,7 +86,7 @@ async def test_metrics_tell_the_age_of_the_snapshot_where_there_is_to_be_one(
     async with rest_node(store, snapshot=tmp_path) as rest:
         assert "\ntopicfold_snapshot_age_seconds +Inf\n" in (await rest.send("GET", "/metrics")).text
         to = tuple(state.position for state in rest.node.engine.states.values())
-        put_commit(tmp_path, replace(COMMIT, to=to, time_ms=0))
+        put_commit(tmp_path, commit_to(to, time_ms=0))
         rest.node.engine.snapshot_age.look(tmp_path)
         (age,) = re.findall("\ntopicfold_snapshot_age_seconds (.+)\n", (await rest.send("GET", "/metrics")).text)
         assert float(age) < 60

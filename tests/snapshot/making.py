@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tests.compaction.folding import Placed, Tables, run_here
 from tests.memory_log import MemoryLog, MemoryStore
@@ -77,4 +79,12 @@ def refused_at(place: Path) -> Callable[[Path], list[str]]:
     return refused
 
 
-COMMIT = Commit(1, 0, "genesis", "ab" * 16, 2, (0, 0), (3, 4), (1, 1), ("00", "11"), {"topics": 1}, (), (), 1, 1000)
+COUNTS = {"topics": 1, "records": 1, "namespaces": 1, "tenants": 1, "history": 3}
+COMMIT = Commit(1, 0, "genesis", "ab" * 16, 2, (0, 0), (3, 4), (1, 1), ("00", "11"), COUNTS, (), (), 1, 1000)
+
+
+def commit_to(to: Sequence[int], **fields: Any) -> Commit:
+    """Return a commit of a log with as many partitions, up to these positions."""
+    each = len(to)
+    start, levels, digests = (0,) * each, (1,) * each, ("00",) * each
+    return replace(COMMIT, partitions=each, from_=start, to=tuple(to), levels=levels, digests=digests, **fields)

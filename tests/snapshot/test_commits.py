@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.snapshot.making import COMMIT, refused_at
+from tests.snapshot.making import COMMIT, COUNTS, refused_at
 from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.snapshot.commits import (
     MANIFESTS,
@@ -67,6 +69,27 @@ def test_nothing_is_left_of_a_commit_for_which_there_is_no_room(
     with pytest.raises(OSError, match="No space"):
         put_commit(tmp_path, replace(COMMIT, sequence=COMMIT.sequence + 1))
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"format": None}, {"sequence": True}, {"after": "x"}, {"time_ms": -1}, {"base_sequence": 1 << 64},
+        {"incarnation": None}, {"digests": [None, None]}, {"digests": ["00"]}, {"levels": [1, -1]}, {"to": None},
+        {"partitions": 10**9}, {"partitions": 0, "from_": [], "to": [], "levels": [], "digests": []},
+        {"counts": {}}, {"counts": {**COUNTS, "topics": "1"}}, {"files": [[1, 1, 1, ""]]}, {"added": [["topics/a", 1]]},
+        *({"files": [[path, 1, 1, ""]]} for path in ("topics/../../a", "/etc/a", "topics/a/b", "topics/..", "a/\0")),
+        {"files": [["topics/a", 10**30, 1, ""]]}, {"files": [["topics/a", 1, None, ""]]},
+    ],
+)  # fmt: skip
+def test_a_commit_that_is_none_and_has_its_hash_is_damaged(tmp_path: Path, forged: dict[str, object]) -> None:
+    put(tmp_path)
+    fields = json.loads(json.loads(manifest(tmp_path).read_bytes())["commit"])
+    text = json.dumps(fields | forged)
+    found = {"commit": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    manifest(tmp_path).write_text(json.dumps(found))
+    with pytest.raises(SnapshotDamaged):
+        read_commit(tmp_path, 1)
 
 
 def test_a_damaged_commit_hides_none_before_it(tmp_path: Path) -> None:

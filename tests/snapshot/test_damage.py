@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import islice, pairwise
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.builders import an_id, empty_state, namespace_put, operation, topic_put
@@ -19,6 +22,7 @@ from tests.compaction.folding import Tables, placed
 from topicfold.compaction import batch
 from topicfold.errors import LevelUnsupported, SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.snapshot.commits import Commit, DataFile, commit_path, put_commit
+from topicfold.snapshot.label_counts import newest_label_counts
 from topicfold.snapshot.loading import Loaded, load, require_own
 from topicfold.state.fold import PartitionState
 
@@ -162,7 +166,9 @@ def test_what_nobody_reads_of_a_newer_commit_harms_no_older_one(snapshot: Snapsh
         (lambda commit: {"files": commit.files[1:]}, "of the snapshot"),
         (lambda commit: {"files": (*commit.files, DataFile("grants/1.parquet", 1, 1, "00" * 32))}, "grants/1.parquet"),
         (lambda commit: {"files": (commit.files[0]._replace(size=10**6), *commit.files[1:])}, "its length"),
+        (lambda commit: {"files": (commit.files[0]._replace(size=10**14), *commit.files[1:])}, "its length"),
         (lambda commit: {"levels": (0,)}, "another digest"),
+        (lambda commit: {"to": (commit.to[0] - 1,)}, "an event behind its position"),
     ],
 )
 def test_a_commit_that_does_not_say_what_its_files_hold_is_given_up(
@@ -188,9 +194,34 @@ def test_a_commit_whose_files_were_written_wrong_is_given_up(snapshot: Snapshot,
     assert "cannot be read" in found.damaged[0].reason
 
 
+def _many_rows(rows: pa.Table) -> pa.Table:
+    return rows.take(pa.array([0] * 200_000))
+
+
+def _other_type(rows: pa.Table) -> pa.Table:
+    return rows.set_column(5, "partition", pa.array([Decimal(2**62)] * len(rows)))
+
+
+@pytest.mark.parametrize("forge", [_many_rows, _other_type])
+def test_a_file_of_other_types_or_more_rows_than_bytes_is_not_read(
+    snapshot: Snapshot, forge: Callable[[pa.Table], pa.Table]
+) -> None:
+    file = snapshot.second.files_of("topics")[0]
+    path = snapshot.root / "topics" / "forged.parquet"
+    pq.write_table(forge(pq.read_table(snapshot.root / file.path)), path)
+    content = path.read_bytes()
+    forged = DataFile("topics/forged.parquet", len(content), 1, hashlib.sha256(content).hexdigest())
+    files = tuple(forged if each == file else each for each in snapshot.second.files)
+    put_commit(snapshot.root, replace(snapshot.second, sequence=3, after=2, files=files))
+    found = snapshot.load()
+    assert found.commit.sequence == 2
+    assert "a file " in found.damaged[0].reason
+    assert newest_label_counts(snapshot.root, None).commit.sequence == 2
+
+
 @pytest.mark.parametrize(("fields", "error"), [
-    ({"incarnation": "ab" * 16}, WrongSnapshot), ({"partitions": 2}, WrongSnapshot), ({"format": 9}, WrongSnapshot),
-    ({"levels": (2,)}, LevelUnsupported),
+    ({"incarnation": "ab" * 16}, WrongSnapshot), ({"format": 9}, WrongSnapshot), ({"levels": (2,)}, LevelUnsupported),
+    ({"partitions": 2, "from_": (0, 0), "to": (9, 9), "levels": (1, 1), "digests": ("", "")}, WrongSnapshot),
 ])  # fmt: skip
 def test_a_snapshot_of_another_log_or_a_newer_version_is_refused(
     snapshot: Snapshot, fields: dict[str, object], error: type[Exception]

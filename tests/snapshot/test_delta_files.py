@@ -106,9 +106,13 @@ def test_a_log_that_lost_an_entry_is_told(tmp_path: Path, lost: int) -> None:
         active_files(tmp_path, "history")
 
 
-def test_a_log_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "entry",
+    ["{", "[]", "5", '{"add": 5}', '{"add": {"path": 5}}', '{"txn": {"appId": "topicfold", "version": "x"}}'],
+)
+def test_a_log_that_cannot_be_read_is_told(tmp_path: Path, entry: str) -> None:
     append(tmp_path, 1)
-    (tmp_path / "history" / "_delta_log" / f"{0:020}.json").write_text("{")
+    (tmp_path / "history" / "_delta_log" / f"{0:020}.json").write_text(entry)
     with pytest.raises(SnapshotDamaged, match="the log of the table"):
         active_files(tmp_path, "history")
 

@@ -14,10 +14,11 @@ from topicfold.client.call import Answer
 from topicfold.client.conversation import Pause
 from topicfold.client.frames import Frame
 from topicfold.client.loops import await_in, running_loop
-from topicfold.client.sending import FAILURES, answer_of, silence_of
+from topicfold.client.sending import FAILURES, silence_of
 from topicfold.client.silence import NoAnswer
 from topicfold.client.streaming import OPENED, opening, opening_of
 from topicfold.client.watching import READ_SECONDS, Event, Interrupted, Open, Read, Watching
+from topicfold.client.whole_answers import read_whole_awaiting
 from topicfold.errors import TopicfoldError
 
 
@@ -122,10 +123,9 @@ class AsyncWatch:
             if response.status_code == OPENED:
                 self._chunks = response.aiter_bytes()
                 return opening_of(response)
-            await response.aread()
+            return await read_whole_awaiting(response)
         except FAILURES as error:
             return silence_of(error, READ_SECONDS)
-        return answer_of(response)
 
     async def _read(self) -> bytes | NoAnswer | Interrupted:
         if self._response is None:

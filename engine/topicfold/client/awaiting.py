@@ -13,9 +13,10 @@ from topicfold.client.conversation import Attempt, Outcome, Pause
 from topicfold.client.find_calls import Listing
 from topicfold.client.loops import await_in, running_loop
 from topicfold.client.pages import AsyncPager
-from topicfold.client.sending import FAILURES, Sender, answer_of, redirected, silence_of
+from topicfold.client.sending import FAILURES, Sender, redirected, silence_of
 from topicfold.client.silence import NoAnswer
 from topicfold.client.watching import Watching, WatchQuery
+from topicfold.client.whole_answers import read_whole_awaiting
 
 T = TypeVar("T")
 
@@ -110,9 +111,10 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
     async def _send(self, call: Call[Any], attempt: Attempt) -> Answer | NoAnswer:
         request, onward = self._request(call, attempt), None
         try:
-            response = await self._connected().send(request)
+            response = await self._connected().send(request, stream=True)
+            answer = await read_whole_awaiting(response)
             if onward := redirected(request, response):
-                response = await self._connected().send(onward)
+                answer = await read_whole_awaiting(await self._connected().send(onward, stream=True))
         except FAILURES as error:
             return silence_of(error, attempt.timeout_seconds, onward)
-        return answer_of(response)
+        return answer

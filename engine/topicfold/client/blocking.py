@@ -11,10 +11,11 @@ from topicfold.client.call import Answer, Call
 from topicfold.client.conversation import Attempt, Outcome, Pause
 from topicfold.client.find_calls import Listing
 from topicfold.client.pages import Pager
-from topicfold.client.sending import FAILURES, Sender, answer_of, redirected, silence_of
+from topicfold.client.sending import FAILURES, Sender, redirected, silence_of
 from topicfold.client.silence import NoAnswer
 from topicfold.client.watch import Watch
 from topicfold.client.watching import Watching, WatchQuery
+from topicfold.client.whole_answers import read_whole
 
 T = TypeVar("T")
 
@@ -81,9 +82,10 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
     def _send(self, call: Call[Any], attempt: Attempt) -> Answer | NoAnswer:
         request, onward = self._request(call, attempt), None
         try:
-            response = self._connected().send(request)
+            response = self._connected().send(request, stream=True)
+            answer = read_whole(response)
             if onward := redirected(request, response):
-                response = self._connected().send(onward)
+                answer = read_whole(self._connected().send(onward, stream=True))
         except FAILURES as error:
             return silence_of(error, attempt.timeout_seconds, onward)
-        return answer_of(response)
+        return answer

@@ -26,13 +26,18 @@ Query = tuple[tuple[str, str], ...]
 
 NO_JSON: Final = object()
 """The body of an answer that has one which is not JSON, as a proxy's or a portal's is."""
+TOO_LONG: Final = object()
+"""The body of an answer that is longer than any of Topicfold's, and was not read to its end."""
 
 _PLAIN_IN_REASON = " " + string.punctuation.replace("%", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was answered. Names of `headers` are lower-case; `body` is None where there was none, or `NO_JSON`."""
+    """What was answered. Names of `headers` are lower-case.
+
+    `body` is what its JSON says, None where there was none; or `NO_JSON` or `TOO_LONG`.
+    """
 
     status: int
     headers: Mapping[str, str]

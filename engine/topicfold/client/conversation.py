@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
-from topicfold.client.call import NO_JSON, Answer, Call
+from topicfold.client.call import NO_JSON, TOO_LONG, Answer, Call
 from topicfold.client.errors import OLDER_SERVER, UnexpectedAnswer
 from topicfold.client.silence import NoAnswer, Server
 from topicfold.errors import (
@@ -132,7 +132,7 @@ def _failure(call: Call[Any], server: Server, outcome: Answer | NoAnswer) -> Top
 
 def _refusal(call: Call[Any], server: Server, answer: Answer) -> TopicfoldError | None:
     """Return the error that `answer` is, or None if it is none."""
-    if (answer.status < 300 or answer.status in call.accepts) and answer.body is not NO_JSON:
+    if (answer.status < 300 or answer.status in call.accepts) and answer.body not in (NO_JSON, TOO_LONG):
         return None
     error = refusal_of(answer, server, f"{call.method} {call.path}")
     # A proxy's own 502 or 504 says nothing about the server behind it.
@@ -168,6 +168,13 @@ def _headers(call: Call[Any], position: str) -> tuple[tuple[bytes, bytes], ...]:
 def refusal_of(answer: Answer, server: Server, what: str) -> TopicfoldError:
     """Return the error that `answer` is to `what` was asked: the server's, or that none of Topicfold's answers."""
     if not 400 <= answer.status < 600:
+        if answer.body is TOO_LONG:
+            return UnexpectedAnswer(
+                f"{server.place} answers {what} with more than this client reads",
+                hint="Ask for less, or for pages with limit.",
+                url=server.url,
+                status=answer.status,
+            )
         found = answer.headers.get("content-type", "").partition(";")[0] or "something"
         said = f"status {answer.status}" if answer.status >= 300 else f"{found} instead of JSON"
         return UnexpectedAnswer(

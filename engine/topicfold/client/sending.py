@@ -18,14 +18,13 @@ from weakref import WeakSet
 import httpx2
 
 from topicfold.client.argument_types import taking_what_it_states
-from topicfold.client.call import NO_JSON, Answer, Call, age_seconds, refusing_half_characters, require_confirmed
+from topicfold.client.call import Answer, Call, age_seconds, refusing_half_characters, require_confirmed
 from topicfold.client.connecting import DEFAULT_URL, Identity, http_options
 from topicfold.client.conversation import Attempt, Outcome, Pause, RetryRule, conversation
 from topicfold.client.environment import proxy_of
 from topicfold.client.errors import UnexpectedAnswer
 from topicfold.client.silence import BROKE_OFF, HUNG_UP, NoAnswer, Server
 from topicfold.errors import InvalidRequest, Resync, TopicfoldError
-from topicfold.json_text import read_json
 from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace
 from topicfold.wire import headers
 from topicfold.wire.positions import covering
@@ -265,20 +264,6 @@ def redirected(request: httpx2.Request, response: httpx2.Response) -> httpx2.Req
         content=request.content,
         extensions=request.extensions,
     )
-
-
-def headers_of(response: httpx2.Response) -> dict[str, str]:
-    """Return the headers of a response, by lower-case names."""
-    return {name.lower(): value for name, value in response.headers.items()}
-
-
-def answer_of(response: httpx2.Response) -> Answer:
-    """Return a response that was read whole."""
-    try:
-        body = read_json(response.content) if response.content else None
-    except ValueError:
-        body = NO_JSON
-    return Answer(response.status_code, headers_of(response), body)
 
 
 def silence_of(

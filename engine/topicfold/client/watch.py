@@ -14,10 +14,11 @@ import httpx2
 from topicfold.client.call import Answer
 from topicfold.client.conversation import Pause
 from topicfold.client.frames import Frame
-from topicfold.client.sending import FAILURES, answer_of, silence_of
+from topicfold.client.sending import FAILURES, silence_of
 from topicfold.client.silence import NoAnswer
 from topicfold.client.streaming import OPENED, opening, opening_of
 from topicfold.client.watching import READ_SECONDS, Event, Interrupted, Open, Read, Watching
+from topicfold.client.whole_answers import read_whole
 from topicfold.errors import TopicfoldError
 
 _CLOSE_SECONDS = 1.0
@@ -126,10 +127,9 @@ class Watch:
             if response.status_code == OPENED:
                 self._chunks = response.iter_bytes()
                 return opening_of(response)
-            response.read()
+            return read_whole(response)
         except FAILURES as error:
             return silence_of(error, READ_SECONDS)
-        return answer_of(response)
 
     def _read(self) -> bytes | NoAnswer:
         try:

@@ -34,6 +34,11 @@ NO_COMMIT_HINT = (
 
 MANIFESTS = "manifests"
 
+_COUNTED = ("topics", "records", "namespaces", "tenants", "history")
+_MOST = (1 << 63) - 1
+_FILE = re.compile(r"[a-z_]+/(?!\.)[A-Za-z0-9._=-]+")
+"""The paths of data files: in a table's directory, and nowhere else."""
+
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 """How a URL begins after it was turned into a path, which keeps one of its slashes."""
 
@@ -148,16 +153,19 @@ def read_commit(root: Path, sequence: int) -> Commit:
         fields = read_json(text)
         if fields["sequence"] != sequence:
             raise ValueError(f"it is commit {fields['sequence']}")
-    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if fields["format"] > FORMAT:
+            raise WrongSnapshot(
+                f"{path} has format {fields['format']}, this version knows {FORMAT}",
+                hint="Install a newer Topicfold here.",
+            )
+        commit = _commit(fields, found["sha256"])
+        _require_form(commit)
+        return commit
+    except (FileNotFoundError, ValueError, LookupError, TypeError, AttributeError) as error:
         reason = f"{path} is damaged: {error}"
         raise SnapshotDamaged(reason, sequence=sequence, path=str(path)) from error
     except OSError as error:
         raise SnapshotUnreadable(f"{path} cannot be read: {error.strerror}", path=str(path)) from error
-    if fields["format"] > FORMAT:
-        raise WrongSnapshot(
-            f"{path} has format {fields['format']}, this version knows {FORMAT}", hint="Install a newer Topicfold here."
-        )
-    return _commit(fields, found["sha256"])
 
 
 def readable_commits(root: Path, on_damaged: Callable[[SnapshotDamaged], None] = lambda _: None) -> Iterator[Commit]:
@@ -231,10 +239,35 @@ def _fields(commit: Commit) -> dict[str, Any]:
     return fields
 
 
-def _commit(fields: dict[str, Any], sha256: str) -> Commit:
+def _commit(fields: Mapping[str, Any], sha256: str) -> Commit:
     known = {name: fields[name] for name in Commit.__dataclass_fields__ if name in fields}
     for name in ("from_", "to", "levels", "digests"):
         known[name] = tuple(known[name])
     for name in ("files", "added"):
         known[name] = tuple(DataFile(*each) for each in known[name])
     return Commit(**known, sha256=sha256)
+
+
+def _require_form(commit: Commit) -> None:
+    """Check that a commit says what it has to, in the types that it declares, whoever wrote it.
+
+    Raises:
+        ValueError, KeyError, TypeError: it does not.
+    """
+    by_partition = (commit.from_, commit.to, commit.levels, commit.digests)
+    files = (*commit.files, *commit.added)
+    numbers = (
+        commit.sequence, commit.after, commit.partitions, commit.base_sequence, commit.time_ms, *commit.from_,
+        *commit.to, *commit.levels, *(commit.counts[name] for name in _COUNTED),
+        *(number for each in files for number in (each.size, each.rows)),
+    )  # fmt: skip
+    texts = (commit.predecessor, commit.incarnation, *commit.digests, *(each.sha256 for each in files))
+    if not all(type(each) is int and 0 <= each <= _MOST for each in numbers):
+        raise ValueError("it has something else where it has whole numbers")
+    if not all(isinstance(each, str) for each in texts):
+        raise ValueError("it has something else where it has texts")
+    if {len(each) for each in by_partition} != {commit.partitions} or not commit.partitions:
+        raise ValueError("it does not say each thing of each partition")
+    for each in files:
+        if not _FILE.fullmatch(each.path):
+            raise ValueError(f"it names the file {each.path!a}")

@@ -76,6 +76,22 @@ def is_as_named(path: Path) -> bool:
         return hashlib.file_digest(content, "sha256").hexdigest().startswith(named[1])
 
 
+def opened(raw: memoryview | pa.Buffer, schema: pa.Schema) -> pq.ParquetFile:
+    """Return a file that was verified, ready to be read, with the columns of `schema` and perhaps others.
+
+    Raises:
+        ValueError: a column is missing or of another type, or there are more rows than bytes. No table of a state has
+            so many, for each row has a hash or an id; a few repeated values would fill the memory.
+    """
+    file = pq.ParquetFile(pa.BufferReader(raw))
+    if file.metadata.num_rows > len(raw):
+        raise ValueError(f"a file of {len(raw)} bytes has {file.metadata.num_rows} rows")
+    for field in schema:
+        if field.name not in file.schema_arrow.names or file.schema_arrow.field(field.name).type != field.type:
+            raise ValueError(f"a file has no column {field.name} of the type {field.type}")
+    return file
+
+
 def read_rows(
     root: Path, files: Sequence[DataFile], table: str, columns: Sequence[str] | None = None, filters: object = None
 ) -> pa.Table:

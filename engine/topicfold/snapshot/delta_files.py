@@ -59,11 +59,12 @@ def active_files(root: Path, table: str) -> TableFiles:
                 elif removed := action.get("remove"):
                     active.pop(removed["path"], None)
                 elif (noted := action.get("txn")) and noted["appId"] == APPLICATION:
-                    commit = noted["version"]
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+                    commit = int(noted["version"])
+            paths = sorted(f"{table}/{unquote(path)}" for path in active)
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"the log of the table {root / table} cannot be read: {error}"
         raise SnapshotDamaged(reason, sequence=0, path=str(directory)) from error
-    return TableFiles(sorted(f"{table}/{unquote(path)}" for path in active), commit)
+    return TableFiles(paths, commit)
 
 
 def _actions(directory: Path) -> Iterator[Mapping[str, Any]]:

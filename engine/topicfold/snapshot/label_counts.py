@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from topicfold.errors import NamespaceNotFound, SnapshotDamaged, WrongSnapshot
 from topicfold.model.label_report import LabelCounts
 from topicfold.model.namespaces import Namespaces
 from topicfold.snapshot.commits import Commit, read_commit, sequences
+from topicfold.snapshot.data_files import opened
 from topicfold.snapshot.intact import require_file
 from topicfold.snapshot.shortage import naming_shortage
+from topicfold.snapshot.tables import NAMESPACES
 from topicfold.snapshot.topic_rows import TopicRows, are_system_topics, read_topics
+
+_NAMES = pa.schema([NAMESPACES.field("namespace")])
 
 
 class NewestCounts(NamedTuple):
@@ -44,9 +48,10 @@ def newest_label_counts(root: Path, namespaces: Namespaces | None) -> NewestCoun
     for sequence in sequences(root):
         try:
             commit = read_commit(root, sequence)
-            if namespaces is not None:
-                _require_there(root, commit, namespaces.names)
-            return NewestCounts(commit, _counts(_rows(root, commit), namespaces), damaged)
+            with _naming_damage(root, commit):
+                if namespaces is not None:
+                    _require_there(root, commit, namespaces.names)
+                return NewestCounts(commit, _counts(_rows(root, commit), namespaces), damaged)
         except SnapshotDamaged as error:
             damaged.append(error)
     if damaged:
@@ -59,25 +64,35 @@ def _require_there(root: Path, commit: Commit, namespaces: Sequence[str]) -> Non
 
     Raises:
         NamespaceNotFound: one does not.
-        SnapshotDamaged: a file of the commit is missing or has changed.
     """
-    files = [require_file(root, commit.sequence, file) for file in commit.files_of("namespaces")]
-    tables = [pq.read_table(pa.BufferReader(file), columns=["namespace"]) for file in files]
-    found = {name for table in tables for name in table["namespace"].to_pylist()}
+    files = _files(root, commit, "namespaces")
+    found = {name for file in files for name in opened(file, _NAMES).read(_NAMES.names)["namespace"].to_pylist()}
     for name in namespaces:
         if name not in found:
             raise NamespaceNotFound(f"Namespace not found: {name}", name=name)
 
 
 def _rows(root: Path, commit: Commit) -> TopicRows:
-    base, tail = (
-        [require_file(root, commit.sequence, file) for file in commit.files_of(table)]
-        for table in ("topics", "topics_tail")
-    )
+    base, tail = (_files(root, commit, table) for table in ("topics", "topics_tail"))
+    return read_topics(base, tail, range(commit.partitions))
+
+
+def _files(root: Path, commit: Commit, table: str) -> list[memoryview]:
+    return [require_file(root, commit.sequence, file) for file in commit.files_of(table)]
+
+
+@contextmanager
+def _naming_damage(root: Path, commit: Commit) -> Iterator[None]:
+    """Say that `commit` is damaged where the block cannot read what its files hold.
+
+    Raises:
+        SnapshotDamaged: it cannot.
+        SnapshotUnreadable: memory, open files or rights do not suffice.
+    """
     try:
         with naming_shortage(root):
-            return read_topics(base, tail, range(commit.partitions))
-    except (pa.ArrowException, ValueError, KeyError) as error:
+            yield
+    except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
         reason = f"commit {commit.sequence} of the snapshot cannot be read: {error}"
         raise SnapshotDamaged(reason, sequence=commit.sequence, path=str(root)) from error
 

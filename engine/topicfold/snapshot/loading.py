@@ -153,7 +153,7 @@ def _restored(
         except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
             # The hashes match, so the files were written wrong, or by a version that knows more.
             raise _damaged(commit, f"cannot be read: {error}") from error
-        _require_same(commit, states)
+        _require_same(commit, states, newest)
     return states, newest
 
 
@@ -215,9 +215,14 @@ def _capacities(state: PartitionState) -> tuple[int, int]:
     return state.operations.by_client.capacity, state.operations.by_server.capacity
 
 
-def _require_same(commit: Commit, states: Mapping[int, PartitionState]) -> None:
-    """Check that the loaded states have the digests and, if all were loaded, the counts that the commit says."""
+def _require_same(commit: Commit, states: Mapping[int, PartitionState], newest: Mapping[int, NewestEvent]) -> None:
+    """Check that the loaded states have the digests and, if all were loaded, the counts that the commit says.
+
+    The digest says nothing of the position, behind which there can be no event.
+    """
     for partition, state in states.items():
+        if partition in newest and newest[partition].offset >= commit.to[partition]:
+            raise _damaged(commit, f"holds an event behind its position in partition {partition}")
         if state.digest().hex() != commit.digests[partition]:
             raise _damaged(commit, f"gives another digest in partition {partition}")
     if len(states) < commit.partitions:

@@ -7,15 +7,17 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from topicfold.model.events import AggregateKind
-from topicfold.snapshot.tables import KINDS
+from topicfold.snapshot.data_files import opened
+from topicfold.snapshot.tables import KINDS, TOPICS
 from topicfold.state.aggregate import Aggregate, Etag
 
 OWNER_COLUMNS = ["kind", "partition", "name", "offset", "live", "version", "etag_id", "etag_place", "payload_schema",
                  "payload", "incarnation"]  # fmt: skip
 """The columns of `topics` that make up a tenant or namespace."""
+
+_READ = pa.schema([TOPICS.field(name) for name in OWNER_COLUMNS])
 
 _TOPIC = KINDS[AggregateKind.TOPIC]
 
@@ -54,7 +56,7 @@ def aggregate_of(row: Mapping[str, Any]) -> Aggregate:
 
 
 def _rows_of_owners(raw: memoryview) -> Iterator[dict[str, Any]]:
-    file = pq.ParquetFile(pa.BufferReader(raw))
+    file = opened(raw, _READ)
     kind = file.schema_arrow.names.index("kind")
     for number in range(file.num_row_groups):
         kept = file.metadata.row_group(number).column(kind).statistics

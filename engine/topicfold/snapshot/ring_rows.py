@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from topicfold.snapshot.data_files import opened
 from topicfold.snapshot.tables import RINGS
 from topicfold.snapshot.topic_rows import Ids, ids_of
 
@@ -41,7 +41,7 @@ def read_rings(
 
     `capacities` has the capacities of both rings. Files may also hold operations that the rings have dropped since.
     """
-    parts = [pq.read_table(pa.BufferReader(raw), schema=RINGS) for raw in files]
+    parts = [opened(raw, RINGS).read(RINGS.names) for raw in files]
     rows = pa.concat_tables(parts) if parts else RINGS.empty_table()
     content = ring_content(rows)
     partitions, numbers = rows["partition"].to_numpy(), rows["number"].to_numpy()

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind
 from topicfold.model.names import SYSTEM_MARKS, is_system_topic, local_of_key
+from topicfold.snapshot.data_files import opened
 from topicfold.snapshot.tables import KINDS, TOPICS
 
 Numbers = npt.NDArray[np.int64]
@@ -36,6 +37,8 @@ TOPIC_COLUMNS = (
     "payload_schema", "payload", "labels", "partitions", "kafka_name", "pending", "grants",
 )  # fmt: skip
 """The columns that are read for topics."""
+
+_READ = pa.schema([TOPICS.field(name) for name in TOPIC_COLUMNS])
 
 _PAYLOAD = TOPICS.get_field_index("payload")
 """No field before it is nested, so its column in Parquet has the same number."""
@@ -108,7 +111,7 @@ class _File:
     @classmethod
     def of(cls, raw: memoryview) -> _File:
         content = pa.py_buffer(raw)
-        return cls(content, pq.ParquetFile(pa.BufferReader(content)).metadata)
+        return cls(content, opened(content, _READ).metadata)
 
     def payload_bytes(self) -> int:
         """Return the size of all payloads in bytes, or a little more."""
