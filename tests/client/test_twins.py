@@ -68,6 +68,12 @@ def test_help_names_every_option(method: Callable[..., Any], options: list[str])
     assert [*inspect.signature(method).parameters][-len(options) :] == options
 
 
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_client_that_is_printed_says_which_server_it_asks_and_no_token(kind: type[Any]) -> None:
+    client = kind("h:9", namespace="acme/pay", token="s3cret")
+    assert repr(client) == f"<{kind.__name__} of http://h:9, namespace acme/pay>"
+
+
 def test_a_type_checker_knows_what_each_method_returns_on_either() -> None:
     checked = subprocess.run(
         [sys.executable, "-m", "mypy", "tests/client/typed.py"],

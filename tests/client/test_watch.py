@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.client.scripted import Script, added, line, names, refusal, scripted, stream
-from topicfold.client import AsyncClient, Client, Frame, QueryUnconfirmed, RetryRule, ServerUnreachable, Watch
+from topicfold.client import AsyncClient, Client, Frame, QueryUnconfirmed, RetryRule, ServerUnreachable, Watch, watching
 from topicfold.errors import Forbidden, InvalidName, InvalidRequest, InvalidSelector
 from topicfold.wire.confirmation import query_text
 
@@ -195,6 +195,22 @@ async def test_a_wait_for_a_frame_that_is_cancelled_loses_nothing() -> None:
                     await asyncio.wait_for(anext(frames), 0.1)
             assert names([await anext(frames)]) == ["b"]
     assert [each.query.get("since") for each in server.requests] == [None, ["c0"], ["c0"]]
+
+
+def test_an_interrupt_in_the_middle_of_a_frame_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: bytes) -> None:
+        raise KeyboardInterrupt
+
+    again = stream(line("RESET", reason="as asked"), added("a"), added("b"), line("BOOKMARK", "c1", initial=True))
+    with scripted(stream(*START, *CHANGES, stays_open=True), again) as server, Client(server.url) as client:
+        frames = client.watch()
+        told = [next(frames), next(frames)]
+        with monkeypatch.context() as patch:
+            patch.setattr(watching, "frame_of", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                next(frames)
+        told += islice(frames, 4)
+        assert names(told) == ["a", "complete", "reset", "a", "b", "complete"]
 
 
 def test_the_cursor_of_one_watch_is_where_another_goes_on() -> None:

@@ -98,6 +98,9 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         self._begin()
         _SENDERS.add(self)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.url}, namespace {self.namespace}>"
+
     def __reduce__(self) -> Never:
         """Say why it cannot be copied, or handed to a process that was not forked from this one.
 

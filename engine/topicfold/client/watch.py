@@ -34,7 +34,8 @@ class Watch:
 
     It never ends by itself: when the connection breaks, it reconnects and continues. If it cannot continue, it raises
     one of the errors of `topicfold.errors` and is closed. Another watch, also in another process, can continue from
-    its `cursor`. After a fork, the child's watch continues from the same place over a connection of its own.
+    its `cursor`. After a fork, the child's watch continues from the same place over a connection of its own. Iterated
+    over again after an interrupt, such as Ctrl-C, it continues too, if need be with a `Reset`.
     """
 
     def __init__(self, watching: Watching, connected: Callable[[], httpx2.Client]) -> None:
@@ -104,7 +105,12 @@ class Watch:
 
     def _next(self) -> Frame:
         while not self._is_closed.is_set():
-            step = self._steps.send(self._event)
+            try:
+                step = self._steps.send(self._event)
+            except StopIteration:
+                self._release()
+                self._steps, self._event = self._watching.steps_anew(), None
+                continue
             self._event = Interrupted()
             match step:
                 case Open():

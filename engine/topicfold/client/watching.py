@@ -38,6 +38,7 @@ _ENDS_AT_ONCE = NoAnswer("it ends the stream before it begins", was_sent=True)
 _ENDS_IN_START = NoAnswer("it ends the stream before the initial topics are complete", was_sent=True)
 _CUT_SHORT = "the initial topics were cut off and are sent again"
 _GONE = "the changes since then are no longer known"
+_STRUCK = "it was interrupted in the middle of a frame"
 _FAILURES_TOLD = 5
 """So often in a row, which takes more than a second, a stream is not gone on with before a warning is logged; who was
 waited for in vain took longer."""
@@ -148,6 +149,14 @@ class Watching:
                 self._tell_of(end.error or self._server.unreachable(_ENDS_IN_START if self._heard else _ENDS_AT_ONCE))
             # Also after a polite end: a node that stops sends all its watchers elsewhere at once.
             yield Pause(max(self._rule.delay_seconds(failures), end.wait_seconds))
+
+    def steps_anew(self) -> Steps:
+        """Yield steps where the former ones are over, by what a signal handler raised in them, such as Ctrl-C.
+
+        The frame that was being told then may be lost, so all are told again.
+        """
+        self._begin_anew(_STRUCK)
+        return self.steps()
 
     def _stream(self) -> Generator[Open | Read | Frame, Event, _End | Interrupted]:
         """Yield the steps of one stream, and what it tells; return how it ended."""
