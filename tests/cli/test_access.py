@@ -75,6 +75,11 @@ def test_a_cluster_is_shown_with_its_peers(run: Run, client: Client) -> None:
     assert run("clusters", "get", "west").out.splitlines()[1].split() == ["peerClusterNames", "east,north"]
 
 
+def test_a_cluster_of_which_nothing_is_known_is_said_to_have_nothing(run: Run) -> None:
+    shown = run("clusters", "get", "standalone")
+    assert (shown.code, shown.out, shown.err) == (0, "", "it has no addresses and no peers\n")
+
+
 def test_properties_are_set_beside_others_shown_and_removed(run: Run, client: Client) -> None:
     client.create_topic("orders", properties={"team": "pay"})
     assert run("topics", "update-properties", "orders", "-p", "owner=ann", "-p", "note=a,b=c").code == 0

@@ -70,7 +70,7 @@ def test_two_tokens_in_the_same_place_are_refused(run: Run, token_file: Path) ->
 def test_a_token_file_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None:
     done = run("tenants", "list", "--token-file", str(tmp_path / "nothing"))
     assert done.code == 2
-    assert f"token_file {tmp_path / 'nothing'}: cannot be read" in done.err
+    assert done.err == f"error: token_file {tmp_path / 'nothing'}: cannot be read: No such file or directory\n"
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
@@ -84,7 +84,7 @@ def test_a_token_file_that_is_no_text_is_named(run: Run, token_file: Path) -> No
     token_file.write_bytes(b"\xff")
     done = run("tenants", "list", "--token-file", str(token_file))
     assert done.code == 2
-    assert f"error: token_file {token_file}: cannot be read" in done.err
+    assert done.err == f"error: token_file {token_file}: cannot be read: it is no text in UTF-8\n"
 
 
 def test_whoever_does_not_say_who_they_are_ends_with_5_and_is_told_how(run: Run) -> None:

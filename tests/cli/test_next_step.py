@@ -142,3 +142,10 @@ def test_a_server_that_refuses_a_pattern_of_namespaces_is_an_older_one(given: di
     error = errors.InvalidName("namespace '*': expected 1 to 64 of the characters A-Z a-z 0-9 _ - = : .")
     assert next_step(error, "topics list", given).startswith("the server is of an older version")
     assert not next_step(error, "watch", {"namespaces": ["acme/pay"]})
+
+
+@pytest.mark.parametrize("words", ["topics list -n nope/x", "topics list nope/x", "watch -n nope/x"])
+def test_where_a_namespace_is_missing_the_others_of_its_tenant_are_listed_however_it_was_named(
+    run: Run, words: str
+) -> None:
+    assert hint_of(run(*words.split()).err) == "topicfold namespaces list nope"

@@ -43,6 +43,8 @@ def get(session: Session, cluster: Cluster) -> None:
     found = session.client.get_cluster(cluster)
     rows = [(name, each if isinstance(each, str) else ",".join(each)) for name, each in sorted(found.items())]
     session.output.show(found, [cluster], ("ADDRESS", "URL"), rows)
+    if not rows:
+        session.output.note("it has no addresses and no peers")
 
 
 @command(app, "create", CREATION_OPTIONS)

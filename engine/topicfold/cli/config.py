@@ -193,11 +193,15 @@ def token_of(config: Config) -> str | Callable[[], str]:
     return partial(_token_in, file.value)
 
 
+def _why_unread(error: OSError | UnicodeDecodeError) -> str:
+    return f"{error.strerror}" if isinstance(error, OSError) else "it is no text in UTF-8"
+
+
 def _token_in(file: Path) -> str:
     try:
         token = _at_home(file).read_text(encoding=_UTF_8).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadSetting(f"token_file {file}: cannot be read: {error}") from None
+        raise BadSetting(f"token_file {file}: cannot be read: {_why_unread(error)}") from None
     if not token:
         raise BadSetting(
             f"token_file {file}: is empty",
@@ -291,7 +295,7 @@ def _read(file: Path, is_required: bool) -> dict[str, Any]:
         # A service may have a home that it cannot look into: systemd's ProtectHome= closes all.
         if isinstance(error, PermissionError) and not is_required and not os.path.exists(file):
             return {}
-        raise BadSetting(f"{file}: cannot be read: {error}") from error
+        raise BadSetting(f"{file}: cannot be read: {_why_unread(error)}") from error
     # Only here: reading no file must not cost the import.
     import tomllib
 

@@ -236,7 +236,7 @@ def _words(given: Mapping[str, Any], error: TopicfoldError) -> dict[str, Any]:
         except InvalidName:
             words["namespace"] = DEFAULT_NAMESPACE
     elif error.code == "namespace_not_found":
-        words.setdefault("namespace", error.values.get("name"))
+        words["namespace"] = words.get("namespace") or error.values.get("name")
     if namespace := words.get("namespace"):
         words.setdefault("tenant", str(namespace).split("/")[0])
     return words
