@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from topicfold.model.grants import grant, grants_in, revoke
+from topicfold.errors import InvalidRequest
+from topicfold.model.grants import MAX_ROLES, actions_in, grant, grants_in, revoke
 from topicfold.model.permissions import ACTIONS
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.model.updates import Refuse, topic_missing
@@ -40,3 +41,16 @@ def test_grants_of_a_document_are_sorted() -> None:
     given = {"b": ["watch", "admin", "watch"], "a": sorted(ACTIONS)}
     assert list(grants_in(given).items()) == [("a", tuple(sorted(ACTIONS))), ("b", ("admin", "watch"))]
     assert grants_in(None) == {}
+
+
+def test_of_very_many_unknown_actions_no_more_are_looked_at_than_are_told() -> None:
+    class Counted(str):
+        looked_at = 0
+
+        def __hash__(self) -> int:
+            Counted.looked_at += 1
+            return super().__hash__()
+
+    with pytest.raises(InvalidRequest, match="'x' is not an action") as refused:
+        actions_in([Counted("x")] * 10_000)
+    assert (len(refused.value.values["violations"]), Counted.looked_at) == (MAX_ROLES, MAX_ROLES)

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import socket
 import struct
+from asyncio.selector_events import _SelectorSocketTransport  # type: ignore[attr-defined]
 from collections.abc import AsyncIterator
 
 import pytest
@@ -422,3 +423,34 @@ async def test_what_is_no_request_does_not_cut_an_answer_that_takes_longer_than_
         writer.write(b"GET /api/v1/watch?timeoutSeconds=1 HTTP/1.1\r\nHost: localhost\r\n\r\nno request\r\n\r\n")
         assert (await reader.read()).endswith(b"\r\n0\r\n\r\n")
         writer.close()
+
+
+@pytest.mark.parametrize(
+    ("request_line", "begins", "ends"),
+    [
+        (b"GET /livez", b"HTTP/1.1 200 OK", b"\r\n\r\nok\n"),
+        (b"GET /nowhere", b"HTTP/1.1 404 Not Found", b"}"),
+        (b"DELETE " + LABELS.encode() + b"?all=true", b"HTTP/1.1 204 No Content", b"\r\n\r\n"),
+        (b"HEAD /livez", b"HTTP/1.1 200 OK", b"\r\n\r\n"),
+    ],
+)
+async def test_a_short_answer_is_written_at_once_with_its_head(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch, request_line: bytes, begins: bytes, ends: bytes
+) -> None:
+    written: list[bytes] = []
+    write = _SelectorSocketTransport.write
+
+    def noting(transport: _SelectorSocketTransport, data: bytes) -> None:
+        if not data.startswith(request_line):
+            written.append(data)
+        write(transport, data)
+
+    async with listening(orders) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        monkeypatch.setattr(_SelectorSocketTransport, "write", noting)
+        writer.write(request_line + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        await reader.read()
+        writer.close()
+    (answer,) = [each for each in written if each]
+    assert answer.startswith(begins)
+    assert answer.endswith(ends)

@@ -16,8 +16,10 @@ from topicfold.model.policy import whole
 from topicfold.model.policy.limits import Limits
 from topicfold.model.records import EMPTY, TopicRecord
 from topicfold.model.updates import Refuse
+from topicfold.server import desired
 from topicfold.server.desired import merging
-from topicfold.wire.resources import TopicItem
+from topicfold.server.records import checked
+from topicfold.wire.resources import TopicItem, TopicPatch
 
 RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}
 QUOTA = {"destination_storage": {"limitSize": 10 << 20, "limitTime": 0, "policy": "producer_exception"}}
@@ -409,3 +411,18 @@ async def test_of_thousands_of_unknown_policies_only_those_are_looked_into_that_
     unknown = {f"maxUnackedMessagesOn{number}": 1 for number in range(2_000)}
     found = await violations(orders, method, {"policies": {"local": unknown, "global": unknown}})
     assert len(found) == len(set(asked)) == MAX_VIOLATIONS
+
+
+async def test_a_body_that_is_no_patch_is_read_once_and_what_is_wrong_once_merged_is_told_beside(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[object] = []
+
+    def reading(shape: type[TopicPatch], body: object) -> TopicPatch:
+        read.append(body)
+        return checked(shape, body)
+
+    monkeypatch.setattr(desired, "checked", reading)
+    half = {"retentionPolicies": {"retentionTimeInMinutes": 20}}
+    found = await violations(orders, "PATCH", {"label": {}, "labels": {"-": "x"}, "policies": {"local": half}})
+    assert (found, len(read)) == (["label", "labels.-", "policies.local.retentionPolicies"], 1)

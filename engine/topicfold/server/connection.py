@@ -38,8 +38,49 @@ headers take ten times the memory that they take on the way, and nobody knows ye
 PIECE_BYTES = 8 * 1024
 """So much is read at once. Requests that wait for their turn take fifty times their bytes, and there may be thousands
 in what the operating system hands over."""
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _END_OF_HEAD = b"\r\n\r\n"
 _ABSOLUTE = re.compile(rb"[^/?]+://([^/?#]*)")
+
+
+class _Answer:
+    """What one answer is written to: its head goes out with the beginning of its body, even if that is empty.
+
+    Each by itself takes a call of the system, and wakes the client.
+    """
+
+    __slots__ = ("_head", "_transport")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._head: bytes | None = b""
+
+    def write(self, data: bytes) -> None:
+        """Keep the head; send all else."""
+        if self._head is None or data == _CONTINUE:
+            self._transport.write(data)
+        elif self._head:
+            self._send_head(data)
+        else:
+            self._head = data
+
+    def close(self) -> None:
+        """Send what is kept, and close."""
+        if self._head:
+            self._send_head(b"")
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Return whether nothing can be sent any more."""
+        return self._transport.is_closing()
+
+    def _send_head(self, data: bytes) -> None:
+        head, self._head = self._head or b"", None
+        if len(data) <= MAX_KEPT_BYTES:
+            self._transport.write(head + data)
+        else:
+            self._transport.write(head)
+            self._transport.write(data)
 
 
 class Connection(HttpToolsProtocol):
@@ -124,6 +165,8 @@ class Connection(HttpToolsProtocol):
             self._head_arrived()
             self._hear_host_of_target()
             super().on_headers_complete()
+            if self.scope["method"] != "HEAD":
+                self.cycle.transport = _Answer(self.transport)  # type: ignore[assignment]  # all that is used of one
 
     def on_body(self, body: bytes) -> None:
         """Hand over what came of the body."""

@@ -86,9 +86,15 @@ async def client_has_read(scope: Scope) -> None:
 
 
 async def open_body(send: Send, headers: Mapping[str, str]) -> None:
-    """Begin a successful answer, whose body is then written to the line."""
+    """Begin a successful answer, whose head is sent with the first part of its body."""
     encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": 200, "headers": encoded})
+
+
+async def open_line(send: Send, headers: Mapping[str, str]) -> None:
+    """Begin a successful answer, whose body is then written to the line: its head is sent at once."""
+    await open_body(send, headers)
+    await send({"type": "http.response.body", "body": b"", "more_body": True})
 
 
 async def close_body(send: Send) -> None:

@@ -44,7 +44,7 @@ from topicfold.server.node import Node
 from topicfold.server.principal_counts import PrincipalCounts
 from topicfold.server.queries import query_of
 from topicfold.server.routes import READ_ERRORS, Operation
-from topicfold.server.stream import Line, close_body, line_of, open_body
+from topicfold.server.stream import Line, close_body, line_of, open_line
 from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
 from topicfold.server.watch_start import INITIAL, SECONDS, Start, start_of
 from topicfold.server.watch_switch import require_watches
@@ -181,7 +181,7 @@ class Stream(Response):
         line, start = line_of(scope), self._start
         watcher = Watcher(self._watching.node.engine.watches, self._subject, line, self._admits(scope))
         with self._watching.counted(actor_of(scope)):
-            await open_body(send, self._opening())
+            await open_line(send, self._opening())
             line.watch(watcher.abandon)
             ends_at = asyncio.get_running_loop().time() + start.seconds
             timer = asyncio.get_running_loop().call_at(ends_at, watcher.end)
