@@ -14,7 +14,7 @@ from typing import TextIO
 import structlog
 
 from topicfold.log.port import CLIENT_LOGGER
-from topicfold.model.names import STEERING
+from topicfold.model.steering import STEERING
 
 _STEERS = re.compile(f"[\x00-\x1f{STEERING}]")
 

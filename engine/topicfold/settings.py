@@ -20,7 +20,7 @@ from pydantic_settings import (
 
 from topicfold.errors import TopicfoldError
 from topicfold.model.labels import MAX_LABELS, MAX_VALUE_LENGTH, LabelRules
-from topicfold.model.names import EVENTS_TOPIC, check_cluster
+from topicfold.model.names import check_cluster
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.policy.changes import contradicts
 from topicfold.model.policy.limits import MAX_MESSAGE_BYTES, MAX_QUORUM, Limits
@@ -28,6 +28,7 @@ from topicfold.model.policy.resolve import broker_level
 from topicfold.model.policy.retention import RETENTION_BELOW
 from topicfold.model.policy.whole import check_changed, read_policies
 from topicfold.model.records import EMPTY
+from topicfold.model.system_topics import EVENTS_TOPIC
 from topicfold.setting_values import base_url, brokers, hosts, label_keys, owned, policies, separator, words
 
 MAX_WAIT_SECONDS = 30.0

@@ -11,7 +11,19 @@ from pathlib import Path
 from topicfold.cli.exit_codes import exit_code_of
 from topicfold.errors import TopicfoldError
 from topicfold.log.payload import MAX_PAYLOAD_BYTES
-from topicfold.model import clusters, events, grants, labels, names, pattern, records, regex, selector, selector_text
+from topicfold.model import (
+    clusters,
+    events,
+    grants,
+    kafka_names,
+    labels,
+    names,
+    pattern,
+    records,
+    regex,
+    selector,
+    selector_text,
+)
 from topicfold.model.policy import values
 from topicfold.runtime import snapshots, updates
 from topicfold.runtime.watching import window
@@ -37,7 +49,7 @@ END = "<!-- end -->\n"
 LIMITS = (
     ("characters of a tenant's or a namespace's name", names.MAX_PART_LENGTH),
     ("bytes of a topic's own name", names.MAX_TOPIC_BYTES),
-    ("characters of its name in Kafka", names.MAX_KAFKA_NAME_LENGTH),
+    ("characters of its name in Kafka", kafka_names.MAX_KAFKA_NAME_LENGTH),
     ("partitions of a topic", records.MAX_PARTITIONS),
     ("labels of a topic", labels.MAX_LABELS),
     ("characters of a label's key, and of a prefix before its `/`",

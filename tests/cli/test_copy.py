@@ -14,7 +14,7 @@ from topicfold.log.copying import CopiedSpan
 from topicfold.log.identity import establish_identity, recognise_identity
 from topicfold.log.port import LogIdentity
 from topicfold.log.sqlite import SqliteLog
-from topicfold.model.names import EVENTS_TOPIC
+from topicfold.model.system_topics import EVENTS_TOPIC
 from topicfold.starting import KafkaPlace
 
 

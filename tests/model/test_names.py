@@ -1,4 +1,4 @@
-"""Names: every spelling that is taken, everything that is refused, and Kafka's name for each."""
+"""Names: every spelling that is taken, and everything that is refused."""
 
 from __future__ import annotations
 
@@ -8,35 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.model.names import persistent_names
 from topicfold.errors import InvalidName
 from topicfold.model.names import (
-    MAX_KAFKA_NAME_LENGTH,
     TopicName,
     check_tenant,
-    is_heartbeat_namespace,
-    is_kafka_name,
     is_namespace_shape,
-    is_system_topic,
-    is_transaction_topic,
-    kafka_name,
     parse_namespace,
     parse_topic,
     partition_base,
     split_topic,
-    topic_of_kafka_name,
     topic_of_key,
-)
-
-part_names = st.text("aZ09-=:._", min_size=1, max_size=12).filter(lambda text: text not in (".", ".."))
-local_names = st.one_of(part_names, st.text("a.-_é ü", min_size=1, max_size=12)).filter(
-    lambda text: text.strip() and text not in (".", "..")
-)
-persistent_names = st.builds(
-    TopicName,
-    st.just("persistent"),
-    st.sampled_from(["public", "acme"]) | part_names,
-    st.sampled_from(["default"]) | part_names,
-    local_names,
 )
 
 HOSTILE_LOCALS = [
@@ -162,62 +144,6 @@ def test_the_shape_of_a_namespace_that_verdicts_read_is_frozen(full: str, is_one
     assert is_namespace_shape(full) is is_one
 
 
-@given(persistent_names)
-def test_the_topic_of_a_kafka_name_is_the_one_it_was_made_from(name: TopicName) -> None:
-    try:
-        text = kafka_name(name)
-    except InvalidName:
-        return
-    assert topic_of_kafka_name(text) == name
-
-
-@given(persistent_names, persistent_names)
-def test_two_persistent_topics_never_share_a_kafka_name(one: TopicName, other: TopicName) -> None:
-    try:
-        names = {kafka_name(one), kafka_name(other)}
-    except InvalidName:
-        return
-    assert len(names) == len({one, other})
-
-
-@given(st.text("ab.", max_size=12))
-def test_whatever_a_kafka_topic_is_called_its_topic_has_that_kafka_name(text: str) -> None:
-    name = topic_of_kafka_name(text)
-    assert name is None or not is_kafka_name(text) or kafka_name(name) == text
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("orders", "orders"), ("acme/pay/orders", "acme..pay..orders"), ("public/pay/a.b", "public..pay..a.b")],
-)
-def test_kafka_names_are_the_topic_alone_only_in_the_default_namespace(name: str, text: str) -> None:
-    assert kafka_name(parse_topic(name)) == text
-
-
-@pytest.mark.parametrize(
-    "name", ["a..b", "a..b..c", "acme/pay/a..b", "acme./pay/orders", "acme/pay./orders", "a..b/c/d"]
-)
-def test_a_name_whose_kafka_name_would_be_ambiguous_has_none(name: str) -> None:
-    with pytest.raises(InvalidName, match="no Kafka name"):
-        kafka_name(parse_topic(name))
-
-
-def test_a_kafka_name_has_at_most_249_bytes() -> None:
-    assert len(kafka_name(parse_topic("x" * 249))) == MAX_KAFKA_NAME_LENGTH
-    for too_long in ("x" * 250, "é" * 125, "acme/pay/" + "x" * 239):
-        with pytest.raises(InvalidName, match="bytes"):
-            kafka_name(parse_topic(too_long))
-
-
-@pytest.mark.parametrize(
-    ("text", "is_one"),
-    [("a", True), ("a..b", True), ("A_9-.", True), ("x" * 249, True), ("x" * 250, False), (".", False), ("..", False),
-     ("", False), ("a b", False), ("é", False), ("a\n", False)],
-)  # fmt: skip
-def test_what_kafka_takes_as_a_name_is_known(text: str, is_one: bool) -> None:
-    assert is_kafka_name(text) is is_one
-
-
 @pytest.mark.parametrize(
     ("local", "base"),
     [("orders-partition-3", "orders"), ("orders-partition-03", None), ("-partition-1", None), ("orders", None),
@@ -225,41 +151,3 @@ def test_what_kafka_takes_as_a_name_is_known(text: str, is_one: bool) -> None:
 )  # fmt: skip
 def test_a_partition_names_its_partitioned_topic(local: str, base: str | None) -> None:
     assert partition_base(local) == base
-
-
-@pytest.mark.parametrize(
-    "local",
-    [
-        "__change_events",
-        "__change_events-partition-12",
-        "__transaction_buffer_snapshot",
-        "__transaction_buffer_snapshot_segments",
-        "__transaction_buffer_snapshot_indexes-partition-0",
-        "__transaction_log_0",
-        "transaction_coordinator_assign",
-        "transaction_coordinator_assign-partition-3",
-        "orders-billing__transaction_pending_ack",
-    ],
-)
-def test_pulsars_own_topics_are_known_by_name(local: str) -> None:
-    assert is_system_topic(local)
-
-
-@pytest.mark.parametrize(
-    "local", ["orders", "__orders", "__change_events2", "my__change_events", "transaction_coordinator", "__internal"]
-)
-def test_a_name_that_only_looks_like_one_of_the_systems_is_anybodys(local: str) -> None:
-    assert not is_system_topic(local)
-
-
-def test_topics_of_the_inside_of_transactions_are_some_of_the_systems() -> None:
-    assert is_transaction_topic("__transaction_log_0")
-    assert not is_transaction_topic("__transaction_buffer_snapshot")
-
-
-@pytest.mark.parametrize(
-    ("namespace", "is_one"),
-    [("pulsar/broker-1:8080", True), ("pulsar/default", False), ("acme/broker:8080", False), ("pulsar/a:b", False)],
-)
-def test_a_brokers_heartbeat_namespace_is_known_by_name(namespace: str, is_one: bool) -> None:
-    assert is_heartbeat_namespace(namespace) is is_one

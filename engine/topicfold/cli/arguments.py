@@ -11,7 +11,7 @@ import typer
 from topicfold.cli.completion import complete_namespaces, complete_tenants, complete_topics, complete_versions
 from topicfold.errors import InvalidRequest
 from topicfold.model.labels import parse_pairs
-from topicfold.model.names import EVENTS_TOPIC
+from topicfold.model.system_topics import EVENTS_TOPIC
 
 Topic = Annotated[
     str,

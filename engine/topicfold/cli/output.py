@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.tables import Row, left_out, table_lines, without
 from topicfold.errors import shortened
-from topicfold.model.names import STEERING, escape_steering
+from topicfold.model.steering import STEERING, escape_steering
 
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 _CONTROL = re.compile(f"[\x00-\x1f{STEERING}]")

@@ -16,12 +16,8 @@ from topicfold.cli.policy_commands import older_topic_policies
 from topicfold.cli.policy_group import policy_group
 from topicfold.cli.session import Session
 from topicfold.errors import Forbidden, InvalidName, InvalidRequest
-from topicfold.model.names import (
-    PERSISTENT,
-    is_kafka_name,
-    kafka_name,
-    parse_topic,
-)
+from topicfold.model.kafka_names import is_kafka_name, kafka_name
+from topicfold.model.names import PERSISTENT, parse_topic
 
 if TYPE_CHECKING:
     from topicfold.client import Topic as TopicRecord

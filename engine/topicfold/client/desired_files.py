@@ -30,8 +30,9 @@ from topicfold.client.desired import GLOBAL_SCOPE, SCOPES, Desired, part_of
 from topicfold.client.strict_yaml import WrittenObject, read_documents, text_of, told
 from topicfold.client.yaml_text import write_yaml
 from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
+from topicfold.model.kafka_names import is_kafka_name
 from topicfold.model.labels import LabelRules, check_labels
-from topicfold.model.names import is_kafka_name, parse_topic
+from topicfold.model.names import parse_topic
 from topicfold.model.policy.values import Value, kind_of, plain_value
 from topicfold.model.policy.whole import read_policies
 

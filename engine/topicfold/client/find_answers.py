@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from topicfold.model.adoption import stands_for
-from topicfold.model.names import is_kafka_name
+from topicfold.model.kafka_names import is_kafka_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from topicfold.model.names import escape_steering, steers
+from topicfold.model.steering import escape_steering, steers
 
 
 def write_yaml(data: Any, dumper: Any, *, is_ascii: bool, default_flow_style: bool | None = False) -> str:

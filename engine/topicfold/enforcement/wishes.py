@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from topicfold.errors import NewerSchema, NotFound, Undecodable
 from topicfold.model.adoption import is_left_out, stands_for
-from topicfold.model.names import NON_PERSISTENT, TopicName, is_system_topic, recorded_topic, topic_of_key
+from topicfold.model.names import NON_PERSISTENT, TopicName, recorded_topic, topic_of_key
 from topicfold.model.policy.kafka_settings import ENFORCED, Told, told_settings
 from topicfold.model.policy.resolve import resolve
 from topicfold.model.policy.table import BY_NAME
+from topicfold.model.system_topics import is_system_topic
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.policies import TopicPolicies, policies_of
 

@@ -1,9 +1,9 @@
-"""Names of tenants, namespaces and topics, and the Kafka topic that a name stands for.
+"""Names of tenants, namespaces and topics.
 
 Text from outside is parsed here, once, at the edge (`parse_topic`, `parse_namespace`, `check_tenant`). Names from the
 log are only split (`split_topic`), not checked: rules may become stricter, but the log stays as it is.
 
-Source: Pulsar's TopicName and NamespaceName; Kafka's legal topic names (`Topic.validate`).
+Source: Pulsar's TopicName and NamespaceName.
 """
 
 from __future__ import annotations
@@ -14,56 +14,21 @@ import unicodedata
 from typing import NamedTuple
 
 from topicfold.errors import InvalidName, shortened
+from topicfold.model.steering import steers
 
 MAX_PART_LENGTH = 64
 MAX_TOPIC_BYTES = 255
-MAX_KAFKA_NAME_LENGTH = 249
 DEFAULT_TENANT = "public"
 DEFAULT_NAMESPACE = "public/default"
 PERSISTENT = "persistent"
 NON_PERSISTENT = "non-persistent"
 DOMAINS = (PERSISTENT, NON_PERSISTENT)
-EVENTS_TOPIC = "__change_events"
-"""The topic where Pulsar keeps policies, and the default name of the log on Kafka."""
-NAMING_IT = "give the Kafka topic's name as kafkaName in a file for 'topicfold policies apply'."
-"""The end of a hint for a topic whose own name is not possible in Kafka."""
+PART = re.compile(r"[-=:.\w]+", re.ASCII)
+"""The characters of a tenant's, namespace's or cluster's name."""
 
-_PART = re.compile(r"[-=:.\w]+", re.ASCII)
-_KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _ENCODED_TWICE = re.compile(r"%[0-9A-Fa-f]{2}")
 _PARTITION_MARK = "-partition-"
-_POLICY_EVENTS = re.compile(rf"{EVENTS_TOPIC}(-partition-[0-9]+)?")
-_TRANSACTION_MARK = "transaction_"
-SYSTEM_MARKS = (EVENTS_TOPIC, _TRANSACTION_MARK)
-"""Every topic of Pulsar's own has one of these texts in its name."""
-_TRANSACTION_TOPIC = re.compile(
-    r"transaction_coordinator_assign(-partition-[0-9]+)?|__transaction_log_.*|.*__transaction_pending_ack"
-)
-_TRANSACTION_BUFFER = re.compile(r"__transaction_buffer_snapshot(_segments|_indexes)?(-partition-[0-9]+)?")
-_HEARTBEAT_NAMESPACE = re.compile(r"pulsar/[^:/]+:[0-9]+")
 _PARTITION_SUFFIX = re.compile(r"-partition-(0|[1-9][0-9]*)$")
-_BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-STEERING = f"\x7f-\x9f\u2028\u2029{_BIDI}"
-"""Characters that control a terminal or the direction of text on it, for use in a character class of a regular
-expression. ASCII's control characters below the space are not among them.
-
-Source: Unicode's Bidi_Control, UAX #9, and its line and paragraph separators.
-"""
-_STEERING_CHARACTER = re.compile(f"[{STEERING}]")
-
-
-def steers(text: str) -> bool:
-    """Return whether `text` contains any of `STEERING`."""
-    return _STEERING_CHARACTER.search(text) is not None
-
-
-def escape_steering(text: str) -> str:
-    """Return `text` with the characters of `STEERING` escaped as in double quotes of JSON and YAML.
-
-    >>> escape_steering('"a\u202eb"')
-    '"a\\\\u202eb"'
-    """
-    return _STEERING_CHARACTER.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class TopicName(NamedTuple):
@@ -160,7 +125,7 @@ def parse_namespace(text: str) -> str:
 
 def _likely_namespace(text: str) -> str:
     """Return a namespace that an invalid text may mean."""
-    is_name = text != DEFAULT_TENANT and len(text) <= MAX_PART_LENGTH and _PART.fullmatch(text)
+    is_name = text != DEFAULT_TENANT and len(text) <= MAX_PART_LENGTH and PART.fullmatch(text)
     return f"{DEFAULT_TENANT}/{text}" if is_name else DEFAULT_NAMESPACE
 
 
@@ -218,39 +183,6 @@ def holds_partition_mark(local: str) -> bool:
     return _PARTITION_MARK in local
 
 
-def is_transaction_topic(local: str) -> bool:
-    """Return whether the topic with that local name is internal to Pulsar's transactions; it is never listed.
-
-    >>> is_transaction_topic("orders-billing__transaction_pending_ack")
-    True
-    """
-    return _TRANSACTION_TOPIC.fullmatch(local) is not None
-
-
-def is_system_topic(local: str) -> bool:
-    """Return whether the topic with that local name is one of Pulsar's own, without users' data.
-
-    >>> [is_system_topic(local) for local in ("__change_events-partition-1", "__transaction_log_0", "__orders")]
-    [True, True, False]
-
-    Source: Pulsar's `SystemTopicNames`.
-    """
-    if EVENTS_TOPIC not in local and _TRANSACTION_MARK not in local:
-        return False
-    return bool(_POLICY_EVENTS.fullmatch(local) or _TRANSACTION_BUFFER.fullmatch(local)) or is_transaction_topic(local)
-
-
-def is_heartbeat_namespace(namespace: str) -> bool:
-    """Return whether `namespace` is one of a broker's heartbeats; its topics have no policies of their own.
-
-    >>> is_heartbeat_namespace("pulsar/broker-1:8080")
-    True
-
-    Source: Pulsar's `NamespaceService.HEARTBEAT_NAMESPACE_PATTERN_V2`.
-    """
-    return _HEARTBEAT_NAMESPACE.fullmatch(namespace) is not None
-
-
 def recorded_topic(full: str) -> TopicName:
     """Return the parts of a topic's full name from the log, without checking any rule.
 
@@ -280,57 +212,8 @@ def is_namespace_shape(full: str) -> bool:
     return bool(tenant and separator and rest and "/" not in rest)
 
 
-def kafka_name(name: TopicName) -> str:
-    """Return the Kafka topic that a persistent topic stands for, unless its record names another.
-
-    It is `topic` in `public/default`, otherwise `tenant..namespace..topic`. Two persistent names never share a Kafka
-    topic, because only a name that `topic_of_kafka_name` returns again is accepted. Kafka itself may still refuse it
-    (`is_kafka_name`); such a topic can have labels all the same.
-
-    Raises:
-        InvalidName: the topic needs an explicit Kafka name, or its name is too long for Kafka.
-    """
-    in_default = name.namespace == DEFAULT_NAMESPACE
-    text = name.local if in_default else f"{name.tenant}..{name.namespace_part}..{name.local}"
-    if len(text.encode()) > MAX_KAFKA_NAME_LENGTH:
-        raise InvalidName(
-            f"topic {name}: its Kafka name would have {len(text.encode())} bytes, Kafka allows {MAX_KAFKA_NAME_LENGTH}",
-            name=str(name),
-            hint="Choose a shorter name.",
-        )
-    if topic_of_kafka_name(text) != name._replace(domain=PERSISTENT):
-        raise InvalidName(
-            f"topic {name}: a name that holds '..', or a part that starts or ends with '.' beside another, "
-            "has no Kafka name of its own",
-            name=str(name),
-            hint=f"Rename it, or {NAMING_IT}",
-        )
-    return text
-
-
-def topic_of_kafka_name(text: str) -> TopicName | None:
-    """Return the topic that a Kafka topic called `text` belongs to by default, or None if its name does not tell.
-
-    >>> str(topic_of_kafka_name("acme..pay..orders"))
-    'persistent://acme/pay/orders'
-    """
-    parts = text.split("..")
-    if len(parts) == 1:
-        parts = [*DEFAULT_NAMESPACE.split("/"), text]
-    if len(parts) != 3 or not all(parts) or ("/".join(parts[:2]) == DEFAULT_NAMESPACE and ".." in text):
-        return None
-    if not (_PART.fullmatch(parts[0]) and _PART.fullmatch(parts[1])):
-        return None
-    return TopicName(PERSISTENT, *parts)
-
-
-def is_kafka_name(text: str) -> bool:
-    """Return whether Kafka itself accepts `text` as a topic's name."""
-    return bool(_KAFKA_NAME.fullmatch(text)) and len(text) <= MAX_KAFKA_NAME_LENGTH and text not in (".", "..")
-
-
 def _check_part(what: str, text: str) -> str:
-    if not _PART.fullmatch(text) or len(text) > MAX_PART_LENGTH or text in (".", ".."):
+    if not PART.fullmatch(text) or len(text) > MAX_PART_LENGTH or text in (".", ".."):
         raise InvalidName(
             f"{what} {_shown(text)}: expected 1 to {MAX_PART_LENGTH} of the characters A-Z a-z 0-9 _ - = : .",
             name=shortened(text),
@@ -354,7 +237,7 @@ def _local_violation(text: str) -> str | None:
         return "must not hold a slash or backslash"
     if _ENCODED_TWICE.search(text):
         return "looks percent-encoded twice"
-    if any(c in _BIDI or unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in text):
+    if steers(text) or any(c < " " for c in text):
         return "must not hold control or text-direction characters"
     if not unicodedata.is_normalized("NFC", text):
         return "must be in Unicode normal form C"

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from topicfold.model.names import is_system_topic
 from topicfold.model.pattern import Pattern
 from topicfold.model.regex import Regex
 from topicfold.model.selector import Selector
+from topicfold.model.system_topics import is_system_topic
 
 EVERY_LABEL_MAP = Selector()
 

@@ -13,12 +13,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from topicfold.errors import InvalidRequest
 from topicfold.model.desired import GLOBAL_SCOPE, SCOPES
 from topicfold.model.events import Verdict
-from topicfold.model.names import PERSISTENT, TopicName, is_heartbeat_namespace, parse_topic
+from topicfold.model.names import PERSISTENT, TopicName, parse_topic
 from topicfold.model.policy.changes import QUOTAS, RETENTION, contradicts
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.policy.retention import RETENTION_BELOW
 from topicfold.model.policy.values import Value
 from topicfold.model.records import EMPTY, NamespaceRecord, Record, TenantRecord, TopicRecord
+from topicfold.model.system_topics import is_heartbeat_namespace
 from topicfold.model.updates import Postponed, Refuse, Stored, Updater
 from topicfold.runtime.cluster_rules import cluster_partitions, refusal_of_clusters, unknown_clusters
 from topicfold.runtime.engine import Engine

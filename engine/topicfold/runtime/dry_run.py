@@ -9,7 +9,8 @@ import asyncio
 
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind, Operation, Verdict, is_refusal
-from topicfold.model.names import PERSISTENT, TopicName, kafka_name
+from topicfold.model.kafka_names import kafka_name
+from topicfold.model.names import PERSISTENT, TopicName
 from topicfold.model.records import TopicRecord
 from topicfold.model.updates import Updater
 from topicfold.runtime.asking import Asked, Written

@@ -19,7 +19,8 @@ from topicfold.counting import counted
 from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, InvalidName, TopicNotFound
 from topicfold.model.adoption import KafkaTopic, is_left_out, stands_for
 from topicfold.model.events import Verdict
-from topicfold.model.names import NAMING_IT, TopicName, is_kafka_name
+from topicfold.model.kafka_names import NAMING_IT, is_kafka_name
+from topicfold.model.names import TopicName
 from topicfold.model.records import TopicRecord
 from topicfold.model.updates import Refuse
 

@@ -15,10 +15,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 import structlog
 
 from topicfold.errors import InvalidRequest, NotReady
-from topicfold.model.names import is_system_topic, local_of_key, parse_namespace, topic_of_key
+from topicfold.model.names import local_of_key, parse_namespace, topic_of_key
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.selector import selector_of_labels
+from topicfold.model.system_topics import is_system_topic
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding import Finding
 from topicfold.runtime.listener_call import call_listener

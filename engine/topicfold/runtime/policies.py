@@ -14,12 +14,13 @@ from types import MappingProxyType
 
 from topicfold.log.payload import decode_namespace
 from topicfold.model.events import AggregateKind
-from topicfold.model.names import TopicName, is_system_topic
+from topicfold.model.names import TopicName
 from topicfold.model.policy.changes import QUOTAS, RETENTION
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import Effective, Origin, Policies, broker_level, broker_value, resolve_all
 from topicfold.model.policy.table import BY_NAME
 from topicfold.model.records import EMPTY, TopicRecord
+from topicfold.model.system_topics import is_system_topic
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.reading import Reading, TopicView
 from topicfold.runtime.unreadable import unreadable

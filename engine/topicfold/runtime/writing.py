@@ -21,8 +21,9 @@ from topicfold.model.events import (
     operation_of,
     operation_text,
 )
+from topicfold.model.kafka_names import kafka_name
 from topicfold.model.labels import check_labels
-from topicfold.model.names import PERSISTENT, TopicName, kafka_name
+from topicfold.model.names import PERSISTENT, TopicName
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.model.updates import Refuse, Updater
 from topicfold.runtime.asking import Asked, Written

@@ -15,8 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import InvalidName, InvalidRequest, Overloaded
+from topicfold.model.kafka_names import kafka_name
 from topicfold.model.labels import broken_key_rule
-from topicfold.model.names import PERSISTENT, kafka_name, recorded_topic, topic_of_key
+from topicfold.model.names import PERSISTENT, recorded_topic, topic_of_key
 from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.runtime.cut import NamespaceCut
 from topicfold.runtime.slices import CHUNK

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 
 from topicfold.errors import NotFound, PoliciesDisabled, WrongKind
-from topicfold.model.names import TopicName, is_heartbeat_namespace
+from topicfold.model.names import TopicName
 from topicfold.model.policy.description import Policy, Source
 from topicfold.model.policy.shapes import DEFAULT_QUOTA_TYPE, QUOTA_TYPES
+from topicfold.model.system_topics import is_heartbeat_namespace
 from topicfold.server.asking import settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node

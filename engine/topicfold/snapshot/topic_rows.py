@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind
-from topicfold.model.names import SYSTEM_MARKS, is_system_topic, local_of_key
+from topicfold.model.names import local_of_key
+from topicfold.model.system_topics import SYSTEM_MARKS, is_system_topic
 from topicfold.snapshot.data_files import opened
 from topicfold.snapshot.tables import KINDS, TOPICS
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from topicfold.model.events import AggregateKind
-from topicfold.model.names import is_system_topic, local_of_key
+from topicfold.model.names import local_of_key
 from topicfold.model.records import NO_GRANTS, Grants, Step
+from topicfold.model.system_topics import is_system_topic
 from topicfold.state.aggregate import hash_of
 from topicfold.state.indexed import NOTHING
 from topicfold.state.topic_table import FOREIGN, TopicTable
