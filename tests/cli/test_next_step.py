@@ -11,6 +11,7 @@ from topicfold import errors
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.next_step import next_step
 from topicfold.client import Client
+from topicfold.client.silence import RESET_HINT, NoAnswer, Server
 
 SPOKEN_OF_REQUESTS = re.compile(r"\b(GET|PUT|POST|DELETE|PATCH) |If-Match|X-[A-Z]|`since`")
 
@@ -134,3 +135,12 @@ def test_what_has_changed_under_a_watch_is_watched_anew() -> None:
 def test_a_topic_that_cannot_be_read_is_deleted_or_made_anew() -> None:
     hint = next_step(errors.Undecodable("x"), "topics get", {"topic": "acme/pay/a b"})
     assert "topicfold topics delete 'acme/pay/a b'" in hint
+
+
+def test_who_is_reset_is_sent_to_the_log_of_the_server_that_is_there_and_not_told_to_start_one() -> None:
+    reset, refused = (
+        Server("http://h").unreachable(NoAnswer(reason, was_sent=False))
+        for reason in ("[Errno 104] Connection reset by peer", "[Errno 111] Connection refused")
+    )
+    assert next_step(reset, "doctor", {}) == reset.hint == RESET_HINT
+    assert next_step(refused, "doctor", {}).startswith("start one")
