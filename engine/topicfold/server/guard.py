@@ -102,8 +102,7 @@ class Guard:
             failure = None
         if is_left:
             return
-        seconds = asyncio.get_running_loop().time() - started
-        self._metrics.request(scope, exchange.status, seconds, is_dry_run=is_dry_run(scope))
+        self._metrics.request(scope, exchange.status, exchange.answered_at - started, is_dry_run=is_dry_run(scope))
 
     async def _refuse(self, error: TopicfoldError | HTTPException, scope: Scope, exchange: Exchange) -> None:
         await problem_answer(error, scope, exchange.request_id)(scope, exchange.receive, exchange.send)
