@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
+import uvloop
 from starlette.types import Message
 
 from tests.memory_log import MemoryStore
@@ -39,11 +41,25 @@ async def test_an_answer_is_timed_until_it_begins_however_long_its_client_reads(
         await asyncio.sleep(0.01)
 
     exchange = Exchange(asyncio.Event().wait, send)
-    began = asyncio.get_running_loop().time()
+    began = time.monotonic()
     await exchange.send({"type": "http.response.start", "status": 200, "headers": []})
     exchange.unread_body = False
     await exchange.send({"type": "http.response.body"})
-    assert began <= exchange.answered_at <= asyncio.get_running_loop().time() - 0.02
+    assert began <= exchange.answered_at <= time.monotonic() - 0.02
+
+
+def test_reads_of_less_than_a_millisecond_are_told_apart_on_the_loop_that_serves() -> None:
+    async def send(message: Message) -> None:
+        return
+
+    async def answered_at() -> float:
+        exchange = Exchange(asyncio.Event().wait, send)
+        await exchange.send({"type": "http.response.start", "status": 200, "headers": []})
+        return exchange.answered_at
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        parts = [1000 * runner.run(answered_at()) % 1 for _ in range(10)]
+    assert any(0.01 < part < 0.99 for part in parts)
 
 
 async def test_metrics_count_requests_by_method_and_route_and_never_by_name(orders: RestNode) -> None:

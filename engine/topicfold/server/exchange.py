@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from starlette.types import Message, Receive, Scope, Send
 
@@ -21,7 +22,7 @@ class Exchange:
     """One request and its answer: names the request in the answer, and closes where a body was left unread.
 
     `unread_body` is true as long as some of the request's body may still come. `answered_at` is when the answer began,
-    by the loop's clock.
+    by the monotonic clock: the loop's, which is uvloop's, counts whole milliseconds, longer than most reads take.
     """
 
     def __init__(self, receive: Receive, send: Send) -> None:
@@ -49,7 +50,7 @@ class Exchange:
         """Send the next part of the answer."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            self.answered_at = asyncio.get_running_loop().time()
+            self.answered_at = time.monotonic()
             answer_headers = [*message["headers"], (REQUEST_ID, self.request_id.encode())]
             if self.unread_body:
                 self._closes = True

@@ -9,8 +9,8 @@ Source: the Fetch Metadata specification; OWASP on DNS rebinding.
 
 from __future__ import annotations
 
-import asyncio
 import re
+import time
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -73,7 +73,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer why not."""
-        started = asyncio.get_running_loop().time()
+        started = time.monotonic()
         exchange = Exchange(receive, send)
         failure: Exception | None = None
         scope = as_read(scope)
