@@ -12,6 +12,7 @@ from topicfold import errors
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.next_step import next_step
 from topicfold.client import Client
+from topicfold.client.silence import RESET_HINT, NoAnswer, Server
 
 SPOKEN_OF_REQUESTS = re.compile(r"\b(GET|PUT|POST|DELETE|PATCH) |If-Match|X-[A-Z]|`since`")
 
@@ -149,3 +150,12 @@ def test_where_a_namespace_is_missing_the_others_of_its_tenant_are_listed_howeve
     run: Run, words: str
 ) -> None:
     assert hint_of(run(*words.split()).err) == "topicfold namespaces list nope"
+
+
+def test_who_is_reset_is_sent_to_the_log_of_the_server_that_is_there_and_not_told_to_start_one() -> None:
+    reset, refused = (
+        Server("http://h").unreachable(NoAnswer(reason, was_sent=False))
+        for reason in ("[Errno 104] Connection reset by peer", "[Errno 111] Connection refused")
+    )
+    assert next_step(reset, "doctor", {}) == reset.hint == RESET_HINT
+    assert next_step(refused, "doctor", {}).startswith("start one")

@@ -30,15 +30,18 @@ class Consumer:
         self.leaders_asked = 0
         self.settings: dict[str, Any] = {}
         self.trouble: KafkaError | None = None
+        self.untold: list[KafkaError] = []
 
     def list_topics(self, topic: str, timeout: float) -> Any:
         self.leaders_asked += 1
         return leading({0: 1, 1: 1})
 
     def poll(self, seconds: float) -> None:
-        """Tell what is wrong with the connections, which Kafka's client does nowhere else."""
-        if self.trouble:
-            self.settings["error_cb"](self.trouble)
+        """Tell what is wrong with the connections, and was and is not told yet; Kafka's client does so nowhere else."""
+        for trouble in (*self.untold, self.trouble):
+            if trouble:
+                self.settings["error_cb"](trouble)
+        self.untold.clear()
 
     def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         self.waited.append(timeout)
@@ -194,6 +197,18 @@ def test_who_is_not_let_in_is_told_so_until_there_is_an_answer(reader_of: Callab
     with pytest.raises(LogUnavailable, match=r"^Kafka denies access: b1: invalid credentials$"):
         reader.end_offsets(range(2), 0.05)
     consumer.silent, consumer.trouble = 0, None
+    reader.end_offsets(range(2), 1.0)
+    consumer.silent = 1_000
+    with pytest.raises(LogUnavailable, match="not the brokers that lead"):
+        reader.end_offsets(range(2), 0.05)
+
+
+def test_what_kafka_s_client_tells_late_of_an_outage_that_is_over_is_no_reason_of_the_next(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    consumer = Consumer(silent=1)
+    reader = reader_of(consumer)
+    consumer.untold.append(KafkaError(KafkaError._AUTHENTICATION, "b1: invalid credentials"))
     reader.end_offsets(range(2), 1.0)
     consumer.silent = 1_000
     with pytest.raises(LogUnavailable, match="not the brokers that lead"):

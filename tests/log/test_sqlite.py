@@ -357,7 +357,7 @@ async def test_a_file_that_cannot_be_written_is_told_for_as_long_as_that_is_so(
     assert await log.end_offsets() == dict.fromkeys(range(3), 0)
 
 
-async def test_a_full_disk_is_told_until_there_is_room(log: SqliteLog) -> None:
+async def test_a_full_disk_is_told_with_its_place_until_there_is_room(log: SqliteLog, path: Path) -> None:
     async def limit(pages: int) -> None:
         await log._worker.ask(lambda file: file._connection.pragma("max_page_count", pages))
 
@@ -367,6 +367,7 @@ async def test_a_full_disk_is_told_until_there_is_room(log: SqliteLog) -> None:
     assert isinstance(await failures.get(), LogFull)
     (problem,) = await log.check_settings()
     assert (problem.setting, problem.found) == ("disk", "full")
+    assert str(path) in problem.repair
     await limit(1_000)
     assert await log.check_settings() == ()
     assert await log.end_offsets() == dict.fromkeys(range(3), 0)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.builders import NAMESPACE
 from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, WilfulLog, running
+from topicfold.clock import wall_clock_ms
 from topicfold.errors import LogUnavailable, NotReady, UnsafeLog, WrongLog
 from topicfold.log.codec import decode_event, encode_event
 from topicfold.log.port import SettingProblem
@@ -191,6 +193,23 @@ async def test_each_second_the_age_is_confirmed_and_the_settings_looked_at(
         node.log.is_cut = True
         while node.engine.freshness.is_reachable:  # noqa: ASYNC110 -- nobody is told
             await asyncio.sleep(0.005)
+
+
+async def test_a_clock_that_is_set_back_is_told_of_and_one_that_is_set_forward_or_goes_wrong_slowly_is_not(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.engine.TICK_SECONDS", 0.01)
+    ahead_ms = [0]
+    async with running(store, clock_ms=lambda: wall_clock_ms() + ahead_ms[-1]) as node:
+        with capture_logs() as lines:
+            for each in (3_600_000, 3_599_000, -1_000):
+                ahead_ms.append(each)
+                await asyncio.sleep(0.1)
+        told = [round(line["seconds"]) for line in lines if line["event"] == "clock_set_back"]
+        assert round(node.engine.clock_set_back_seconds) == 3600
+        node.engine._forget_clock(node.engine.clock_set_back_seconds)
+        assert node.engine.clock_set_back_seconds == 0
+    assert told == [3600]
 
 
 async def test_the_age_is_confirmed_while_the_log_is_slow_to_tell_its_settings(

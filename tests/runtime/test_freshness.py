@@ -276,6 +276,15 @@ async def test_each_problem_is_told_once(freshness: Freshness, log: WilfulLog) -
     assert [line["setting"] for line in lines] == [UNSAFE.setting, WEAK.setting]
 
 
+async def test_what_somebody_must_mend_is_an_error_and_advice_a_warning_as_the_doctor_says_too(
+    freshness: Freshness, log: WilfulLog
+) -> None:
+    log.problems = (UNSAFE, replace(WEAK, is_advice=True))
+    with capture_logs() as lines:
+        await freshness.check_settings()
+    assert [line["log_level"] for line in lines] == ["error", "warning"]
+
+
 async def test_the_end_of_a_problem_is_told_once(freshness: Freshness, log: WilfulLog) -> None:
     worse = replace(UNSAFE, found="3600000")
     with capture_logs() as lines:

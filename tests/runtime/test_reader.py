@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from tests.builders import NAMESPACE, an_id, empty_state, event, namespace_put, topic_put
 from tests.golden.replay import recorded, started
@@ -67,6 +68,14 @@ def test_garbage_is_counted_and_stops_nothing() -> None:
     assert reader.counts == {Outcome.ACCEPTED: 2, Outcome.GARBAGE: len(noise)}
     assert reader.garbage == {0: (len(noise), len(noise))}
     assert (reader.faults, reader.states[0].position) == ({}, 9)
+
+
+def test_a_flood_of_garbage_is_logged_by_where_it_begins_and_ten_times_as_much_later() -> None:
+    reader = reader_of(empty_state())
+    with capture_logs() as lines:
+        reader.deliver(entries(MADE, *[b"noise"] * 120))
+    told = [(line["partition"], line["offset"], line["records"]) for line in lines if line["event"] == "garbage_in_log"]
+    assert told == [(0, 1, 1), (0, 10, 10), (0, 100, 100)]
 
 
 @given(st.lists(st.binary(max_size=200), max_size=20))

@@ -159,6 +159,18 @@ async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) 
     assert "1 topic of public/default cannot be read, such as persistent://public/default/orders" in told
 
 
+@pytest.mark.parametrize(("log", "is_told"), [({"kafka_bootstrap": "b1:9092"}, True), ({}, False)])
+async def test_that_the_clock_was_set_back_is_a_warning_where_kafka_s_client_waits_by_it(
+    store: MemoryStore, log: dict[str, str], is_told: bool
+) -> None:
+    async with rest_node(store, **log) as node:
+        node.node.engine.clock_set_back_seconds = 3_600.4
+        found = await node.get(DOCTOR)
+    assert problems(found) == []
+    told = [each["what"] for each in found["warnings"] if "was set back by 3600 s" in each["what"]]
+    assert len(told) == is_told
+
+
 async def test_what_the_last_check_of_memory_found_is_a_problem_unless_a_partition_has_stopped_for_it(
     orders: RestNode,
 ) -> None:

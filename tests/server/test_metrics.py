@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
+from starlette.types import Message
 
 from tests.memory_log import MemoryStore
 from tests.server.auth.authority import DAY, Authority
 from tests.server.rest import NATIVE, RestNode, rest_node
 from tests.snapshot.making import commit_to
 from topicfold.log.port import SettingProblem
+from topicfold.server.exchange import Exchange
 from topicfold.snapshot.commits import put_commit
 
 
@@ -24,6 +28,40 @@ async def test_a_dry_run_is_no_write_that_becomes_visible(orders: RestNode) -> N
     after = (await orders.send("GET", "/metrics")).text
     counted = re.compile(r"^topicfold_write_visible_seconds_count .+", re.MULTILINE)
     assert counted.findall(before) == counted.findall(after) != []
+
+
+async def test_reads_are_timed_and_probes_refusals_and_changes_not(orders: RestNode) -> None:
+    for path in (NATIVE, NATIVE, "/livez", "/readyz", "/metrics", f"{NATIVE}-none"):
+        await orders.send("GET", path)
+    await orders.send("PATCH", NATIVE, {"labels": {"team": "ship"}})
+    text = (await orders.send("GET", "/metrics")).text
+    assert "topicfold_read_answered_seconds_count 2.0" in text
+
+
+async def test_an_answer_is_timed_until_it_begins_however_long_its_client_reads() -> None:
+    async def send(message: Message) -> None:
+        await asyncio.sleep(0.01)
+
+    exchange = Exchange(asyncio.Event().wait, send)
+    began = time.monotonic()
+    await exchange.send({"type": "http.response.start", "status": 200, "headers": []})
+    exchange.unread_body = False
+    await exchange.send({"type": "http.response.body"})
+    assert began <= exchange.answered_at <= time.monotonic() - 0.02
+
+
+def test_reads_of_less_than_a_millisecond_are_told_apart_on_the_loop_that_serves() -> None:
+    async def send(message: Message) -> None:
+        return
+
+    async def answered_at() -> float:
+        exchange = Exchange(asyncio.Event().wait, send)
+        await exchange.send({"type": "http.response.start", "status": 200, "headers": []})
+        return exchange.answered_at
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        parts = [1000 * runner.run(answered_at()) % 1 for _ in range(10)]
+    assert any(0.01 < part < 0.99 for part in parts)
 
 
 async def test_metrics_count_requests_by_method_and_route_and_never_by_name(orders: RestNode) -> None:
@@ -55,7 +93,9 @@ async def test_what_metrics_show_is_documented_but_for_when_a_documented_one_beg
     documented = {ours or usual for ours, usual in found}
     shown = set(re.findall(r"^# TYPE (\w+)", (await orders.send("GET", "/metrics")).text, re.MULTILINE))
     assert "as `…_created`" in page
-    assert shown - documented == {"topicfold_http_requests_created", "topicfold_write_visible_seconds_created"}
+    assert shown - documented == {
+        f"topicfold_{name}_created" for name in ("http_requests", "read_answered_seconds", "write_visible_seconds")
+    }
 
 
 async def test_metrics_tell_until_when_the_certificates_are_valid_that_a_node_shows(

@@ -18,12 +18,16 @@ BROKE_OFF_HINT = "Try again. A node sends one answer for at most two minutes: as
 SILENT_HINT = "It takes requests, but is silent. If it is a Topicfold server, see its log, or raise timeout_seconds."
 """What to do where a request was taken, and its answer waited for in vain."""
 
+RESET_HINT = "It resets connections. If it is a Topicfold server, see its log: it may be out of open files."
+"""What to do where a connection was reset before anything was sent: who has the address is there."""
+
 PROXY_HINT = "The environment names the proxy. To ask the server itself, put its host into NO_PROXY."
 
 # OpenSSL's words.
 _NOT_TRUSTED = "certificate verify failed"
 _EXPIRED_THERE = f"{_NOT_TRUSTED}: certificate has expired"
 _OF_OTHER_NAMES = "certificate is not valid for"
+_RESET = "Connection reset by peer"
 # OpenSSL's names, by version, for an answer that is plain HTTP.
 _NO_TLS_THERE = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "record layer failure")
 
@@ -107,4 +111,6 @@ class Server:
             return "Use a name that the certificate has; openssl x509 -in CERT -noout -ext subjectAltName shows them."
         if _NOT_TRUSTED in reason:
             return "If it is the right server, name the CA of its certificate: tls_ca_file"
-        return PROXY_HINT if self.proxy and not silence.url else None
+        if self.proxy and not silence.url:
+            return PROXY_HINT
+        return RESET_HINT if _RESET in reason else None

@@ -245,6 +245,8 @@ class KafkaReader:
                     raise said from None
             else:
                 if self._leaders_may_have_moved:
+                    # What the client still has to say of them is as old.
+                    self._consumer.poll(0)
                     self._connections.forget()
                 self._leaders_may_have_moved = False
                 self._has_answer = True

@@ -26,11 +26,16 @@ def translated(error: apsw.Error, path: Path, connection: apsw.Connection | None
         case apsw.CorruptError():
             return WrongLog(f"{path} is damaged: {error}", hint=_SEEMS_DAMAGED)
         case apsw.FullError():
-            return LogFull(f"the disk of {path} is full", hint="Make room there, then try again.")
+            return LogFull(f"the disk of {path} is full", hint=_room(path))
         case apsw.BusyError() | apsw.LockedError():
             return LogUnavailable(f"{path} is locked by another process")
         case apsw.IOError() if connection is not None and (number := connection.system_errno):
-            hint = "Make room there, then try again." if number == errno.ENOSPC else None
+            hint = _room(path) if number == errno.ENOSPC else None
             return LogUnavailable(f"{path}: {error}: {os.strerror(number)}", hint=hint)
         case _:
             return LogUnavailable(f"{path}: {error}")
+
+
+def _room(path: Path) -> str:
+    """Return what to do about a full disk: who asks the doctor elsewhere is told of the place nowhere else."""
+    return f"Make room on the disk of {path}, then try again."

@@ -49,6 +49,8 @@ from topicfold.state.operations import Operations
 _log = structlog.get_logger(__name__)
 
 TICK_SECONDS = 1.0
+SET_BACK_SECONDS = 5.0
+"""Less than that a clock that is put right bit by bit may go back between two looks; Kafka's client then waits on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,8 @@ class Engine:
             every_seconds=options.scrub_every_seconds,
             clock_ms=options.clock_ms,
         )
+        self.clock_set_back_seconds = 0.0
+        """By how much the system's clock was last set back, 0 once as much time has passed since."""
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
@@ -320,14 +324,32 @@ class Engine:
             self.reader.stop(OperatorNeeded(f"a part of this node failed: {error!r}", hint="Restart it."), None)
 
     async def _tick(self) -> None:
-        """Each second: confirm the age of the state, look after the queues."""
+        """Each second: confirm the age of the state, look after the queues, and look at the clock."""
+        ahead_seconds = self._clock_ahead_seconds()
         while True:
             try:
                 await self.barriers.ends()
             except LogUnavailable as error:
                 self.freshness.on_unavailable(error)
             self.updates.tick()
+            before, ahead_seconds = ahead_seconds, self._clock_ahead_seconds()
+            if before - ahead_seconds > SET_BACK_SECONDS:
+                self._note_clock(before - ahead_seconds)
             await asyncio.sleep(TICK_SECONDS)
+
+    def _note_clock(self, seconds: float) -> None:
+        """Keep that the clock was set back for as long as a wait that was measured by it may take longer."""
+        _log.warning("clock_set_back", seconds=round(seconds, 3))
+        self.clock_set_back_seconds = seconds
+        asyncio.get_running_loop().call_later(seconds, self._forget_clock, seconds)
+
+    def _forget_clock(self, seconds: float) -> None:
+        if self.clock_set_back_seconds == seconds:
+            self.clock_set_back_seconds = 0.0
+
+    def _clock_ahead_seconds(self) -> float:
+        """Return by how much the system's clock is ahead of the loop's, which nobody sets."""
+        return self.options.clock_ms() / 1000 - asyncio.get_running_loop().time()
 
     async def _look_at_settings(self) -> None:
         """Each second: check the log's settings, if it answers. That may take long: nothing else waits for it."""

@@ -175,7 +175,8 @@ class Freshness:
             self.look_soon()
             return
         for problem in [each for each in problems if each not in self.problems]:
-            _log.warning(
+            tell = _log.warning if problem.is_advice else _log.error
+            tell(
                 "log_setting", setting=problem.setting, found=problem.found, wanted=problem.wanted,
                 refuses_writes=problem.refuses_writes, repair=problem.repair,
             )  # fmt: skip

@@ -31,6 +31,9 @@ Listener = Callable[[int, Change], None]
 Withhold = Callable[[int], None]
 """Takes a partition that has stopped, and whose state in memory may be wrong: from now on nobody is to be shown it."""
 
+_TOLD_GARBAGE = frozenset(10**power for power in range(12))
+"""Who writes something else to the log may do so without end: the node's own log is not to grow with it."""
+
 
 class Garbage(NamedTuple):
     """How many records of a partition were garbage since the node started, and the offset of the last one."""
@@ -84,8 +87,7 @@ class Reader:
             try:
                 change = state.apply(offset, decode_event(value))
                 if change.outcome is Outcome.GARBAGE:
-                    before = self.garbage[partition].records if partition in self.garbage else 0
-                    self.garbage[partition] = Garbage(before + 1, offset)
+                    self._note_garbage(partition, offset)
                 changes.append((partition, change))
                 touched.add(partition)
             except TopicfoldError as error:
@@ -96,6 +98,13 @@ class Reader:
             self._publish(changes, touched)
         except Exception as error:  # noqa: BLE001 -- nobody would tell of these changes later
             self._fail(touched, "telling of changes failed", error)
+
+    def _note_garbage(self, partition: int, offset: int) -> None:
+        """Count a record that is garbage, and log it if it is a partition's first, tenth, hundredth and so on."""
+        records = self.garbage[partition].records + 1 if partition in self.garbage else 1
+        self.garbage[partition] = Garbage(records, offset)
+        if records in _TOLD_GARBAGE:
+            _log.warning("garbage_in_log", partition=partition, offset=offset, records=records)
 
     def stop(self, fault: TopicfoldError, partition: int | None) -> None:
         """Stop one partition, or all of them for None. What is folded stays readable."""

@@ -9,8 +9,8 @@ Source: the Fetch Metadata specification; OWASP on DNS rebinding.
 
 from __future__ import annotations
 
-import asyncio
 import re
+import time
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -73,7 +73,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer why not."""
-        started = asyncio.get_running_loop().time()
+        started = time.monotonic()
         exchange = Exchange(receive, send)
         failure: Exception | None = None
         scope = as_read(scope)
@@ -102,8 +102,7 @@ class Guard:
             failure = None
         if is_left:
             return
-        seconds = asyncio.get_running_loop().time() - started
-        self._metrics.request(scope, exchange.status, seconds, is_dry_run=is_dry_run(scope))
+        self._metrics.request(scope, exchange.status, exchange.answered_at - started, is_dry_run=is_dry_run(scope))
 
     async def _refuse(self, error: TopicfoldError | HTTPException, scope: Scope, exchange: Exchange) -> None:
         await problem_answer(error, scope, exchange.request_id)(scope, exchange.receive, exchange.send)

@@ -44,7 +44,7 @@ class Symptoms:
         if not engine.freshness.is_reachable:
             what = "the log cannot be reached"
             why = engine.freshness.why_unreachable.removeprefix(f"{what}: ")
-            yield _problem(f"{what}: {why}", engine.freshness.what_to_do or _look_at(self._log_place()))
+            yield _problem(f"{what}: {why}", engine.freshness.what_to_do or self._look_at_log())
         if engine.freshness.silent:
             yield _problem(
                 f"{_named(sorted(engine.freshness.silent))} of the log cannot be reached, while others can",
@@ -72,6 +72,7 @@ class Symptoms:
         """Yield what needs somebody's attention, although the node itself is well."""
         yield from self._settings(is_advice=True)
         yield from self._garbage()
+        yield from self._clock()
         if is_trimmed:
             yield from self._beginning()
         yield from self._old_snapshot()
@@ -120,6 +121,13 @@ class Symptoms:
                 which, verb = f"partition {partition} has {records} records, the last at offset {last}, that", "are"
             what = f"{which} {verb} damaged or not Topicfold's, and without effect"
             yield _problem(what, "check what besides Topicfold can write to the log, and the disks that it is on")
+
+    def _clock(self) -> Iterator[DiagnosedProblem]:
+        """Yield that waits of Kafka's client may take longer, as they are measured by a clock that was set back."""
+        seconds = self.node.engine.clock_set_back_seconds
+        if seconds and self.node.settings.kafka_bootstrap:
+            what = f"this node's clock was set back by {seconds:.0f} s, and Kafka's client may fall silent for as long"
+            yield _problem(what, "if other nodes reach the log and this one does not, or only at times, restart it")
 
     def _beginning(self) -> Iterator[DiagnosedProblem]:
         """Yield that this node could not start again from a log that lost its beginning, if no snapshot is named."""
@@ -186,9 +194,10 @@ class Symptoms:
             what = f"the snapshot has been behind the log for {age_seconds / 86_400:.0f} days"
             yield _problem(what, "check that 'topicfold compact' is running, and what it reports")
 
-    def _log_place(self) -> str:
+    def _look_at_log(self) -> str:
+        """Return what to do about a log that cannot be reached, where it does not say so itself."""
         settings = self.node.settings
-        return settings.kafka_bootstrap or str(settings.log_file)
+        return f"see whether {settings.kafka_bootstrap or settings.log_file} is there and lets this node in"
 
 
 def problem_of(error: TopicfoldError) -> DiagnosedProblem:
@@ -243,10 +252,6 @@ def _after(fault: TopicfoldError | None) -> str:
     if fault is None:
         return "topicfold doctor in a moment; if the position does not move, check that the log can be reached"
     return fault.hint or "restart this node"
-
-
-def _look_at(place: str) -> str:
-    return f"see whether {place} is there and lets this node in"
 
 
 def _problem(what: str, next_step: str) -> DiagnosedProblem:
