@@ -5,9 +5,16 @@ from __future__ import annotations
 import os
 import ssl
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from tests.server.auth.authority import Authority
 from topicfold.client.tls import RenewedTls
@@ -45,13 +52,24 @@ def test_where_a_file_is_a_pipe_none_is_waited_for_again(tmp_path: Path) -> None
     assert not looking.is_alive()
 
 
+def test_nobody_is_asked_for_the_password_of_a_key_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    certificate, file = Authority(tmp_path).sign("root")
+    tls = RenewedTls(None, certificate, file)
+    key = load_pem_private_key(file.read_bytes(), None)
+    file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"s3cret")))
+    assert not tls.has_changed()
+    assert caplog.messages == [
+        f"{file}: the key has a password, and is read only once; what was read before is still used"
+    ]
+
+
 def test_whoever_read_older_files_last_does_not_have_them_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     authority = Authority(tmp_path)
     tls = RenewedTls(authority.file, None, None)
     read, renewals = RenewedTls._read, list[Authority]()
 
-    def overtaken(self: RenewedTls) -> object:
-        found = read(self)
+    def overtaken(self: RenewedTls, password: Callable[[], str] | None = None) -> object:
+        found = read(self, password)
         if len(renewals) == 1:
             renewals.append(Authority(tmp_path))
             self.has_changed()  # as another thread, meanwhile

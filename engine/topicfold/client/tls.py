@@ -10,6 +10,7 @@ import math
 import os
 import ssl
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -36,9 +37,9 @@ class RenewedTls(ssl.SSLContext):
     """TLS by what files hold when a connection is made.
 
     If a file cannot be used any more, as while a certificate is replaced and its key not yet, what was read last is.
-    Where one is a pipe, which can be read but once, none is read again. Threads may share it; there is no lock, which a
-    fork could leave held: of two that read at once, the one that saw the older files may be last, and is then made good
-    at the next look.
+    Where one is a pipe, which can be read but once, or the key has a password, none is read again. Threads may share
+    it; there is no lock, which a fork could leave held: of two that read at once, the one that saw the older files may
+    be last, and is then made good at the next look.
     """
 
     def __new__(cls, *_: object) -> Self:
@@ -99,7 +100,7 @@ class RenewedTls(ssl.SSLContext):
 
     def _renew(self, seen: tuple[object, ...]) -> None:
         try:
-            self._made = _Made(seen, *self._read())
+            self._made = _Made(seen, *self._read(self._no_password))
         except BadSetting as error:
             _log.warning("%s; what was read before is still used", error.reason)
             return
@@ -109,8 +110,8 @@ class RenewedTls(ssl.SSLContext):
         """Return what differs once a file has changed."""
         return tuple(map(_trace, self._watched))
 
-    def _read(self) -> tuple[ssl.SSLContext, datetime | None]:
-        """Return how to speak TLS by the files, and until when.
+    def _read(self, password: Callable[[], str] | None = None) -> tuple[ssl.SSLContext, datetime | None]:
+        """Return how to speak TLS by the files, and until when; without `password`, OpenSSL asks a terminal for it.
 
         Raises:
             BadSetting: one cannot be read, or holds something else, or a certificate that has expired.
@@ -121,10 +122,15 @@ class RenewedTls(ssl.SSLContext):
             context = ssl.create_default_context(cafile=self._ca_file) if self._ca_file else system_trust()
         except OSError as error:
             raise BadSetting(f"tls_ca_file {self._ca_file}: {tls_reason(error)}") from None
-        return context, None if self._cert_file is None else _show(context, self._cert_file, self._key_file)
+        return context, None if self._cert_file is None else _show(context, self._cert_file, self._key_file, password)
+
+    def _no_password(self) -> str:
+        raise BadSetting(f"{self._key_file or self._cert_file}: the key has a password, and is read only once")
 
 
-def _show(context: ssl.SSLContext, cert_file: str | Path, key_file: str | Path | None) -> datetime | None:
+def _show(
+    context: ssl.SSLContext, cert_file: str | Path, key_file: str | Path | None, password: Callable[[], str] | None
+) -> datetime | None:
     """Have a certificate shown; return when it expires, None if that cannot be told.
 
     Raises:
@@ -132,7 +138,7 @@ def _show(context: ssl.SSLContext, cert_file: str | Path, key_file: str | Path |
     """
     require_pair("client_", cert_file, key_file)
     try:
-        context.load_cert_chain(cert_file, key_file)
+        context.load_cert_chain(cert_file, key_file, password)
     except OSError as error:
         raise BadSetting(f"client_cert_file {cert_file}: {tls_reason(error)}") from None
     require_current("client_cert_file", cert_file, datetime.now(UTC))
