@@ -12,6 +12,12 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicCollection, Uuid
 from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from tests.server.auth.authority import Authority
 from tests.server.auth.issuer import issuer
@@ -48,6 +54,17 @@ def test_a_file_that_cannot_be_used_is_told_in_ours(kind: Any, setting: str, tmp
         with pytest.raises(BadSetting, match=f"^{setting} {file}: {why}"):
             open_kafka_client(kind, {"bootstrap.servers": "127.0.0.1:1", "group.id": "any", **settings})
         file.write_text(issuer().pem)
+
+
+def test_a_key_whose_password_is_missing_is_told_to_need_it(tmp_path: Path) -> None:
+    certificate, file = Authority(tmp_path).sign("node")
+    key = load_pem_private_key(file.read_bytes(), None)
+    file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"s3cret")))
+    settings = {"ssl.certificate.location": str(certificate), "ssl.key.location": str(file)}
+    with pytest.raises(BadSetting) as refused:
+        open_kafka_client(Producer, {"security.protocol": "SSL", **settings})
+    assert refused.value.hint == "If the key has a password, ssl.key.password must be it."
+    open_kafka_client(Producer, {"security.protocol": "SSL", **settings, "ssl.key.password": "s3cret"})
 
 
 def described(surplus: int) -> TopicDescription:

@@ -47,7 +47,9 @@ def open_kafka_client(kind: Callable[[dict[str, Any]], Client], settings: Mappin
     for setting, wanted in _FILES.items():
         if f"{setting} failed" in why:
             require_pem(setting, str(settings[setting]), wanted)
-    raise BadSetting(f"Kafka's client does not accept these settings: {why}") from cause
+    is_key_unread = "ssl.key.location failed" in why and "PEM lib" in why
+    hint = "If the key has a password, ssl.key.password must be it." if is_key_unread else ""
+    raise BadSetting(f"Kafka's client does not accept these settings: {why}", hint=hint) from cause
 
 
 def error_in(exception: KafkaException) -> KafkaError:

@@ -15,7 +15,7 @@ import pytest
 
 from topicfold.client import AnswerLost, Client, RetryRule, ServerUnreachable, UnexpectedAnswer
 from topicfold.client.silence import BROKE_OFF_HINT
-from topicfold.errors import Forbidden, InvalidRequest, Resync, TopicfoldError, TopicNotFound
+from topicfold.errors import Forbidden, InvalidRequest, Overloaded, Resync, TopicfoldError, TopicNotFound
 
 IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
 
@@ -443,9 +443,19 @@ def test_a_page_in_the_place_of_topics_is_not_taken_for_an_old_servers_answer() 
 
 def test_readiness_that_a_proxy_answers_for_a_server_that_is_away_may_be_asked_for_again() -> None:
     ready = {"ready": True, "partitions": {}}
-    pages = iter([httpx2.Response(503, html="<html>no server is available</html>"), httpx2.Response(200, json=ready)])
-    with Tape(lambda _: next(pages)).client() as client:
-        assert client.readiness().is_ready
+    for page in ({"html": "<html>no server is available</html>"}, {"json": {"message": "no healthy upstream"}}):
+        pages = iter([httpx2.Response(503, **page), httpx2.Response(200, json=ready)])
+        with Tape(lambda _, pages=pages: next(pages)).client() as client:
+            assert client.readiness().is_ready
+
+
+def test_a_server_that_has_no_memory_to_report_its_readiness_says_so() -> None:
+    problem = {"status": 503, "code": "overloaded", "reason": "no memory", "hint": "", "detail": "no memory"}
+    with (
+        Tape(lambda _: httpx2.Response(503, json=problem)).client() as client,
+        pytest.raises(Overloaded, match="no memory"),
+    ):
+        client.readiness()
 
 
 def test_an_answer_nested_beyond_reading_is_not_topicfolds() -> None:

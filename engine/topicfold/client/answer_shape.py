@@ -31,6 +31,15 @@ EFFECTIVE: Shape = {
 }
 
 
+def has_shape(value: Any, shape: Shape) -> bool:
+    """Return whether a JSON value has this shape."""
+    try:
+        require_shape(value, shape)
+    except (KeyError, TypeError):
+        return False
+    return True
+
+
 def require_shape(value: Any, shape: Shape) -> None:
     """Return if a JSON value has this shape.
 

@@ -46,7 +46,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T_co]):
-    """A request, and how its answer is read. `body` None sends none; `accepts` are statuses that are no errors.
+    """A request, and how its answer is read. `body` None sends none; `accepts` are statuses that are no errors
+    in answers of a shape.
 
     `confirms` is what the server must say that it understood, "" for nothing: see `require_confirmed`.
     """
@@ -57,7 +58,7 @@ class Call(Generic[T_co]):
     query: Query = ()
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    accepts: frozenset[int] = frozenset()
+    accepts: Mapping[int, Shape] = field(default_factory=dict)
     confirms: str = ""
 
     @property

@@ -16,6 +16,7 @@ from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
+from topicfold.client.answer_shape import has_shape
 from topicfold.client.call import NO_JSON, TOO_LONG, Answer, Call
 from topicfold.client.errors import OLDER_SERVER, UnexpectedAnswer
 from topicfold.client.silence import NoAnswer, Server
@@ -132,7 +133,9 @@ def _failure(call: Call[Any], server: Server, outcome: Answer | NoAnswer) -> Top
 
 def _refusal(call: Call[Any], server: Server, answer: Answer) -> TopicfoldError | None:
     """Return the error that `answer` is, or None if it is none."""
-    if (answer.status < 300 or answer.status in call.accepts) and answer.body not in (NO_JSON, TOO_LONG):
+    if answer.status < 300 and answer.body not in (NO_JSON, TOO_LONG):
+        return None
+    if answer.status in call.accepts and has_shape(answer.body, call.accepts[answer.status]):
         return None
     error = refusal_of(answer, server, f"{call.method} {call.path}")
     # A proxy's own 502 or 504 says nothing about the server behind it.

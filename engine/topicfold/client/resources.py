@@ -279,7 +279,7 @@ class ResourceCalls(InOwnNamespace):
         def read(answer: Answer) -> Readiness:
             return Readiness(answer.status == 200, report_in(answer))
 
-        return Call("GET", "/readyz", read, query=(("verbose", ""),), accepts=frozenset({503}))
+        return Call("GET", "/readyz", read, query=(("verbose", ""),), accepts={503: READINESS})
 
     @asks
     def diagnosis(self) -> Call[Mapping[str, Any]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable
+
+import pytest
 
 from topicfold.client.consuming.gate import Gate
 
@@ -94,6 +97,30 @@ def test_who_is_inside_goes_in_again_while_another_waits_to_be_alone() -> None:
     assert is_alone.wait(10)
     for each in threads:
         each.join(10)
+
+
+def test_whoever_is_interrupted_before_he_is_alone_keeps_nobody_out() -> None:
+    gate, inside, may_leave = Gate(), threading.Event(), threading.Event()
+
+    def go_in() -> None:
+        with gate:
+            inside.set()
+            may_leave.wait(10)
+
+    threads = [started(go_in)]
+    assert inside.wait(10)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt), gate.alone():
+            pass
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    threads.append(started(go_in))
+    may_leave.set()
+    for each in threads:
+        each.join(10)
+        assert not each.is_alive()
 
 
 def test_who_gives_way_waits_for_those_who_are_inside_and_for_nobody_who_comes_later() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import sys
+import threading
 from pathlib import Path
 
 import httpx2
@@ -359,3 +360,18 @@ async def test_a_proxy_that_cannot_be_used_is_told_as_keys_that_cannot_be_had(
     with capture_logs() as lines, pytest.raises(KeysUnavailable):
         await FetchedKeys("https://issuer.invalid/keys").keys(None)
     assert [line["event"] for line in lines] == ["keys_not_fetched"]
+
+
+async def test_authorities_are_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    readers = list[int]()
+    trust = httpx2.create_ssl_context
+
+    def noted() -> ssl.SSLContext:
+        readers.append(threading.get_ident())
+        return trust()
+
+    monkeypatch.setattr(httpx2, "create_ssl_context", noted)
+    with pytest.raises(httpx2.ConnectError):
+        await fetch("http://127.0.0.1:1/keys")
+    assert readers
+    assert threading.get_ident() not in readers

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import runpy
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tests.memory_log import MemoryStore
 from tests.server.auth.issuer import issuer, key_set, thumbprint_of
 from tests.server.rest import RestNode, listening, problem_in, raw, rest_node
 from topicfold.errors import Unauthenticated
+from topicfold.server.auth import tokens
 from topicfold.server.auth.key_sets import FixedKeys
 from topicfold.server.auth.keys import keys_in_set
 from topicfold.server.auth.tokens import TokenVerifier
@@ -271,3 +273,11 @@ async def test_where_clocks_differ_more_it_is_said_by_how_much(now: float, reaso
         await verifier.verify(RIGHT.token(sub="root", nbf=1_000, exp=2_000))
     assert caught.value.reason == reason
     assert "check the clocks" in caught.value.hint
+
+
+def test_a_library_that_has_come_to_know_the_newer_name_of_eddsa_is_none_to_fail_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = jwt.PyJWS(["EdDSA"]).get_algorithm_by_name("EdDSA")
+    monkeypatch.setattr("jwt.api_jws.get_default_algorithms", lambda: {"EdDSA": known, "Ed25519": known})
+    assert "TokenVerifier" in runpy.run_path(tokens.__file__)

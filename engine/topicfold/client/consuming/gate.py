@@ -49,8 +49,9 @@ class Gate:
         with self._changed:
             self._changed.wait_for(lambda: self._alone in {None, me})
             before, self._alone = self._alone, me
-            self._changed.wait_for(lambda: {who for who, _ in self._inside} <= {me})
         try:
+            with self._changed:
+                self._changed.wait_for(lambda: {who for who, _ in self._inside} <= {me})
             yield
         finally:
             with self._changed:
