@@ -46,7 +46,7 @@ def test_it_says_what_was_copied_of_each_partition_and_which_log_that_is(bare_ru
     assert [line.split() for line in first.out.splitlines()] == [
         ["PARTITION", "FROM", "TO", "COPIED"], ["0", "0", "1", "1"], ["1", "0", "1", "1"],
     ]  # fmt: skip
-    assert f"{there} is log {(b'o' * 16).hex()}, up to there" in first.err
+    assert f"{there} is the same log, {(b'o' * 16).hex()}, up to these offsets" in first.err
     assert json.loads(again.out) == {
         "incarnation": (b"o" * 16).hex(),
         "partitions": [{"partition": number, "from": 0, "to": 1, "copied": 0} for number in range(2)],
@@ -73,8 +73,8 @@ def test_a_log_that_is_not_there_is_made_neither_here_nor_there(bare_run: Run, t
     [
         ((), EVENTS_TOPIC, {}),
         (
-            ("--to-kafka-topic", "other", "--to-kafka-setting", "security.protocol=SSL"),
-            "other",
+            ("--to-kafka-topic", "__other", "--to-kafka-setting", "security.protocol=SSL"),
+            "__other",
             {"security.protocol": "SSL"},
         ),
     ],
@@ -93,7 +93,15 @@ def test_a_copy_on_kafka_goes_into_the_topic_that_is_named_else_into_the_usual_o
     done = bare_run("copy", "--log", str(path), "--to-kafka", "broker:9092", "-o", "name", *words)
     assert asked == [KafkaPlace("broker:9092", topic, settings)]
     assert (done.code, done.out) == (0, "1\n")
-    assert done.err == f"topic {topic} at broker:9092 is log {(b'o' * 16).hex()}, up to there\n"
+    assert done.err == f"topic {topic} at broker:9092 is the same log, {(b'o' * 16).hex()}, up to these offsets\n"
+
+
+def test_a_copy_in_a_topic_that_looks_like_an_ordinary_one_is_warned_of(
+    bare_run: Run, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.copying.copy_to", lambda *_: (LogIdentity(b"o" * 16, 1, "any"), []))
+    done = bare_run("copy", "--log", str(path), "--to-kafka", "broker:9092", "--to-kafka-topic", "labels")
+    assert done.err.startswith("warning: the name labels does not begin with __, so servers that import")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ class Bound(socket.socket):
         (
             {"kafka_bootstrap": "b:9092"},
             [
-                "Topicfold serves URL on the log b:9092. Ctrl-C stops it.",
+                "Topicfold serves URL on the log __change_events at b:9092. Ctrl-C stops it.",
                 "Topics are made and deleted in Kafka at b:9092 too, messages and all; with --adopt-only they are not.",
                 "Try, in another terminal:",
             ],
@@ -78,3 +78,12 @@ def test_the_commands_that_are_announced_may_lie_in_a_path_with_spaces(
         announce_server(Settings(), listener)
     command = next(line for line in capsys.readouterr().out.splitlines() if "topics create" in line)
     assert shlex.split(command)[:2] == ["a path/bin/topicfold", "topics"]
+
+
+@pytest.mark.parametrize(("topic", "warned"), [("__change_events", False), ("__labels", False), ("labels", True)])
+def test_a_log_in_a_topic_that_looks_like_an_ordinary_one_is_warned_of(
+    capsys: pytest.CaptureFixture[str], topic: str, warned: bool
+) -> None:
+    with listen(Settings(port=0)) as listener:
+        announce_server(Settings(kafka_bootstrap="b:9092", kafka_topic=topic), listener)
+    assert ("log_topic_is_ordinary" in capsys.readouterr().out) == warned

@@ -14,6 +14,7 @@ from topicfold.cli.progress import progress
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
+from topicfold.model.adoption import risk_of_log
 from topicfold.model.system_topics import EVENTS_TOPIC
 
 ToLog = Annotated[Path | None, typer.Option("--to-log", metavar="FILE", dir_okay=False, help="Copy into this file.")]
@@ -29,7 +30,7 @@ ToKafkaSettings = Annotated[
     typer.Option("--to-kafka-setting", metavar="KEY=VALUE", help="A librdkafka setting for that cluster; repeatable."),
 ]
 
-_THOUSANDS = "copying, in thousands of records"
+_BATCHES = "copying batches of records"
 _HEADER = ("PARTITION", "FROM", "TO", "COPIED")
 
 
@@ -71,7 +72,9 @@ def copy(
             importlib.import_module("topicfold.log.kafka")
         settings = server_settings(session.config, given, "copying")
     place = to_log or KafkaPlace(to_kafka or "", topic, there)
-    identity, spans = copy_to(place, settings, partial(progress, _THOUSANDS, is_shown=session.is_progress_shown))
+    if to_kafka and (risk := risk_of_log(topic)):
+        session.output.warning(risk, "copy it to a topic whose name begins with __")
+    identity, spans = copy_to(place, settings, partial(progress, _BATCHES, is_shown=session.is_progress_shown))
     told = {
         "incarnation": identity.incarnation.hex(),
         "partitions": [
@@ -80,7 +83,7 @@ def copy(
     }
     names = [str(each.partition) for each in spans if each.copied]
     session.output.show(told, names, _HEADER, [tuple(map(str, each)) for each in spans])
-    session.output.note(f"{place} is log {told['incarnation']}, up to there")
+    session.output.note(f"{place} is the same log, {told['incarnation']}, up to these offsets")
 
 
 def _place(

@@ -154,6 +154,16 @@ def is_left_out(kafka_topic: str) -> bool:
     return kafka_topic.startswith("__") or kafka_topic == "_schemas"
 
 
+def risk_of_log(kafka_topic: str) -> str:
+    """Return what may become of a log in the Kafka topic with that name, "" if Topicfold ignores such topics."""
+    if is_left_out(kafka_topic):
+        return ""
+    return (
+        f"the name {kafka_topic} does not begin with __, so servers that import from its cluster, follow it or enforce "
+        "there take it for an ordinary topic, and may give it a retention"
+    )
+
+
 def stands_for(name: str, explicit: str | None) -> str | None:
     """Return the Kafka topic that the topic with that full name stands for, None if it has none.
 

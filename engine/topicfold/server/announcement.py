@@ -11,6 +11,7 @@ from pathlib import Path
 
 import structlog
 
+from topicfold.model.adoption import risk_of_log
 from topicfold.settings import Settings
 
 _log = structlog.get_logger(__name__)
@@ -24,7 +25,11 @@ _FROM_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- to be told a
 def announce_server(settings: Settings, listener: socket.socket) -> None:
     """Say where is served on `listener`, to the log and on stdout."""
     url = served_at(settings, listener)
-    log = settings.kafka_bootstrap or str(settings.log_file)
+    log = str(settings.log_file)
+    if settings.kafka_bootstrap is not None:
+        log = f"{settings.kafka_topic} at {settings.kafka_bootstrap}"
+        if risk := risk_of_log(settings.kafka_topic):
+            _log.warning("log_topic_is_ordinary", reason=risk, hint="topicfold copy moves the log to another topic.")
     _log.info("serving", url=url, log=log, **_cluster(settings))
     say(
         f"Topicfold serves {url} on the log {log}. Ctrl-C stops it.{_warning(settings)}"

@@ -101,7 +101,10 @@ class TokenVerifier:
         if ends is None:
             raise Unauthenticated("the token does not say when it expires (claim exp)")
         if begins is None and not self._takes_no_beginning:
-            raise Unauthenticated("the token does not say from when it is valid (claim nbf)")
+            raise Unauthenticated(
+                "the token does not say from when it is valid (claim nbf)",
+                hint="Have it say so, or ask whoever runs the server for --auth-accept-without-nbf.",
+            )
         if not now < ends + LEEWAY_SECONDS:
             raise Unauthenticated(
                 f"the token has expired, {now - ends:,.0f} seconds ago by this server's clock",
