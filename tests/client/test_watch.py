@@ -197,16 +197,33 @@ async def test_a_wait_for_a_frame_that_is_cancelled_loses_nothing() -> None:
     assert [each.query.get("since") for each in server.requests] == [None, ["c0"], ["c0"]]
 
 
-def test_an_interrupt_in_the_middle_of_a_frame_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def interrupted_while_read(patch: pytest.MonkeyPatch) -> None:
     def interrupted(_: bytes) -> None:
         raise KeyboardInterrupt
 
+    patch.setattr(watching, "frame_of", interrupted)
+
+
+def interrupted_on_its_way(patch: pytest.MonkeyPatch) -> None:
+    taken = Watch._next
+
+    def interrupted(frames: Watch) -> Frame:
+        taken(frames)
+        raise KeyboardInterrupt
+
+    patch.setattr(Watch, "_next", interrupted)
+
+
+@pytest.mark.parametrize("interrupted", [interrupted_while_read, interrupted_on_its_way])
+def test_an_interrupt_in_the_middle_of_a_frame_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, interrupted: Callable[[pytest.MonkeyPatch], None]
+) -> None:
     again = stream(line("RESET", reason="as asked"), added("a"), added("b"), line("BOOKMARK", "c1", initial=True))
-    with scripted(stream(*START, *CHANGES, stays_open=True), again) as server, Client(server.url) as client:
+    with scripted(stream(*START, *CHANGES), again) as server, Client(server.url) as client:
         frames = client.watch()
         told = [next(frames), next(frames)]
         with monkeypatch.context() as patch:
-            patch.setattr(watching, "frame_of", interrupted)
+            interrupted(patch)
             with pytest.raises(KeyboardInterrupt):
                 next(frames)
         told += islice(frames, 4)

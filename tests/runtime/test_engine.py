@@ -212,6 +212,14 @@ async def test_a_clock_that_is_set_back_is_told_of_and_one_that_is_set_forward_o
     assert told == [3600]
 
 
+async def test_a_clock_that_is_set_back_twice_is_told_of_until_both_have_passed(store: MemoryStore) -> None:
+    async with running(store) as node:
+        node.engine._note_clock(3_600)
+        node.engine._note_clock(0.01)
+        await asyncio.sleep(0.02)
+        assert node.engine.clock_set_back_seconds == 3_600.01
+
+
 async def test_the_age_is_confirmed_while_the_log_is_slow_to_tell_its_settings(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ class Watch:
         self._steps = watching.steps()
         self._connected = connected
         self._event: Event = None
+        self._is_struck = False
         self._response: httpx2.Response | None = None
         self._chunks: Iterator[bytes] = iter(())
         self._process = os.getpid()
@@ -67,15 +68,17 @@ class Watch:
 
     def __next__(self) -> Frame:
         self._leave_to_parent()
-        with self._in_use:
-            try:
-                return self._next()
-            except (TopicfoldError, StopIteration):
-                self._is_closed.set()
-                raise
-            finally:
-                if self._is_closed.is_set():
-                    self._release()
+        is_ours = False
+        try:
+            with self._in_use:
+                is_ours = True
+                return self._frame()
+        except (TopicfoldError, StopIteration):
+            raise
+        except BaseException:
+            # A signal handler's: a frame is lost that was being told, or was on its way to who iterates.
+            self._is_struck = self._is_struck or (is_ours and not isinstance(self._event, Interrupted))
+            raise
 
     def close(self) -> None:
         """Close the watch. The iteration of a thread that waits for a frame ends at once; that of one still waiting for
@@ -103,14 +106,23 @@ class Watch:
             self._of_parent = self._response, self._chunks
             self._response, self._chunks = None, iter(())
 
-    def _next(self) -> Frame:
-        while not self._is_closed.is_set():
-            try:
-                step = self._steps.send(self._event)
-            except StopIteration:
+    def _frame(self) -> Frame:
+        try:
+            return self._next()
+        except (TopicfoldError, StopIteration):
+            self._is_closed.set()
+            raise
+        finally:
+            if self._is_closed.is_set():
                 self._release()
-                self._steps, self._event = self._watching.steps_anew(), None
-                continue
+
+    def _next(self) -> Frame:
+        if self._is_struck:
+            self._release()
+            self._steps, self._event, self._is_struck = self._watching.steps_anew(), None, False
+        while not self._is_closed.is_set():
+            event, self._event = self._event, None
+            step = self._steps.send(event)
             self._event = Interrupted()
             match step:
                 case Open():

@@ -151,9 +151,9 @@ class Watching:
             yield Pause(max(self._rule.delay_seconds(failures), end.wait_seconds))
 
     def steps_anew(self) -> Steps:
-        """Yield steps where the former ones are over, by what a signal handler raised in them, such as Ctrl-C.
+        """Yield steps instead of the former ones, of which what a signal handler raised, such as Ctrl-C, took a frame.
 
-        The frame that was being told then may be lost, so all are told again.
+        All topics are told again.
         """
         self._begin_anew(_STRUCK)
         return self.steps()

@@ -146,7 +146,7 @@ class Engine:
             clock_ms=options.clock_ms,
         )
         self.clock_set_back_seconds = 0.0
-        """By how much the system's clock was last set back, 0 once as much time has passed since."""
+        """By how much the system's clock was set back, 0 once as much time has passed since."""
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
@@ -340,8 +340,10 @@ class Engine:
     def _note_clock(self, seconds: float) -> None:
         """Keep that the clock was set back for as long as a wait that was measured by it may take longer."""
         _log.warning("clock_set_back", seconds=round(seconds, 3))
-        self.clock_set_back_seconds = seconds
-        asyncio.get_running_loop().call_later(seconds, self._forget_clock, seconds)
+        self.clock_set_back_seconds += seconds
+        asyncio.get_running_loop().call_later(
+            self.clock_set_back_seconds, self._forget_clock, self.clock_set_back_seconds
+        )
 
     def _forget_clock(self, seconds: float) -> None:
         if self.clock_set_back_seconds == seconds:
