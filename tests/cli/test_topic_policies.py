@@ -59,7 +59,7 @@ def live(run: Run, group: str, command: Command, *on: str) -> None:
     before = run(group, command.get, *on).out
     done = run(group, command.set, *on, *command.example.split(), "-o", "json")
     assert done.code == 0, done.err
-    said = json.loads(done.out)["done"].partition(" to ")[2].removesuffix(" on")
+    said = json.loads(done.out)["done"].partition(" to ")[2].partition(" on ")[0]
     found = value_line(json.loads(run(group, command.get, *on, "-o", "json").out))
     assert set(said.split(",")) <= set(found.replace("destination_storage.", "").split(","))
     assert found != before.strip() or command.set in SET_ANYWAY

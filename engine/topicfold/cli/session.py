@@ -86,7 +86,7 @@ class Session:
     def show_change(self, done: str, name: str, written: Written, already: str = "already so") -> None:
         """Say that `name` was `done`, or that it stayed as it was and why: as data or a name, and as a note."""
         is_changed = self._is_changed(written)
-        told = {"name": name, "changed": is_changed, "done": done if is_changed else "", **data_of(written)}
+        told = {"name": name, "changed": is_changed, "done": f"{done} {name}" if is_changed else "", **data_of(written)}
         self.output.show(told, [name], (), ())
         self.output.note(f"{done} {name}" if is_changed else f"unchanged {name}: {already}")
 
