@@ -129,6 +129,7 @@ class Compacting:
         self.batches = batches
         self.differences: tuple[str, ...] = ()
         self.altered: tuple[str, ...] = ()
+        self.altered_before: tuple[str, ...] = ()
         self.away: list[str] = []
 
     def compact(self, settings: Any, options: Any, listener: Any) -> None:
@@ -136,6 +137,8 @@ class Compacting:
         commit = SimpleNamespace(sequence=3, counts=counts, to=(5,), digests=("ab",))
         listener.begins(5 * self.batches)
         listener.folds()
+        for each in self.altered_before:
+            listener.alters(each)
         for reason in self.away:
             listener.away(reason)
         for _ in range(self.batches):
@@ -215,6 +218,14 @@ def test_compacting_tells_of_another_digest_when_it_is_met_for_a_job_may_go_on_f
     assert done.code == 1
     assert done.err.startswith("compacted ")
     assert [part.count("compacted ") for part in done.err.split(told)] == [1, 1, 0]
+
+
+def test_compacting_tells_what_others_did_to_its_tables_though_there_is_no_batch(
+    bare_run: Run, compacting: Compacting
+) -> None:
+    compacting.batches, compacting.altered_before = 0, ("somebody else changed rows of the table history",)
+    done = bare_run("compact", *WHERE, "--quiet")
+    assert (done.code, done.err) == (0, "warning: somebody else changed rows of the table history\n")
 
 
 def test_compacting_tells_what_others_did_to_its_tables(bare_run: Run, compacting: Compacting) -> None:

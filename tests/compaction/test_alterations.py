@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,7 +14,7 @@ from deltalake import DeltaTable, write_deltalake
 from tests.compaction.folding import Placed, run_here
 from tests.compaction.job_process import IDENTITY, run
 from tests.compaction.tables import rows, three_commits, whole
-from topicfold.compaction import compactor
+from topicfold.compaction import compactor, delta_tables
 from topicfold.compaction.alterations import Alteration
 from topicfold.compaction.compactor import Compactor
 from topicfold.errors import SnapshotDamaged
@@ -24,7 +25,7 @@ ALTERATIONS: dict[str, Callable[[DeltaTable], object]] = {
     "DELETE": lambda table: table.delete("sequence = 2"),
     "UPDATE": lambda table: table.update(updates={"sequence": "77"}, predicate="sequence = 1"),
     "RESTORE": lambda table: table.restore(2),
-    "WRITE": lambda table: write_deltalake(table, table.to_pyarrow_table(), mode="append"),
+    "WRITE": lambda table: write_deltalake(table, pa.table({"x": [1]}), mode="overwrite", schema_mode="overwrite"),
 }
 
 
@@ -59,16 +60,21 @@ def delete_by_vector(root: Path, table: str) -> None:
     entry.write_text("\n".join(map(json.dumps, actions)))
 
 
+def add_entry(log: Path, *actions: dict[str, Any]) -> None:
+    """Add an entry to a Delta log."""
+    (log / f"{len([*log.glob('*.json')]):020}.json").write_text("\n".join(map(json.dumps, actions)))
+
+
 def told(root: Path, batches: Sequence[Sequence[Placed]]) -> list[Alteration]:
     """Take these batches; return what the job tells of others."""
     job = Compactor(root, IDENTITY)
     done = [job.take(run_here(each), slices=2) for each in batches]
     job.close()
-    return [alteration for each in done if each for alteration in each.altered]
+    return [*job.altered, *(alteration for each in done if each for alteration in each.altered)]
 
 
 @pytest.mark.parametrize(
-    ("operation", "is_optimized"), [("DELETE", False), ("UPDATE", True), ("RESTORE", False), ("WRITE", True)]
+    ("operation", "is_optimized"), [("DELETE", False), ("UPDATE", True), ("RESTORE", False), ("WRITE", False)]
 )
 def test_what_others_did_to_rows_is_undone_and_told_once(
     undisturbed: Path, tmp_path: Path, operation: str, is_optimized: bool
@@ -88,25 +94,27 @@ def test_what_others_did_to_rows_is_undone_and_told_once(
     assert sorted(row["sequence"] for row in rows(tmp_path, "commits")) == [1, 2, 3, 4, 5, 6]
 
 
-def test_what_was_done_before_a_commit_is_published_late_is_told_with_the_next_batch(tmp_path: Path) -> None:
+def test_what_was_done_before_a_commit_is_published_late_is_told_at_the_start(tmp_path: Path) -> None:
     batches = three_commits(tmp_path)[2:]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compactor, "publish", lambda root, commit: ())
         told(tmp_path, batches[:1])
     DeltaTable(str(tmp_path / "history")).delete()
-    assert [(each.table, each.operation) for each in told(tmp_path, batches[1:])] == [("history", "DELETE")]
+    assert [(each.table, each.operation) for each in told(tmp_path, [])] == [("history", "DELETE")]
+    assert told(tmp_path, batches[1:]) == []
 
 
 def test_what_cannot_be_undone_is_told_and_the_job_goes_on_with_what_is_left(tmp_path: Path) -> None:
     batches = three_commits(tmp_path)[2:]
-    table = DeltaTable(str(tmp_path / "history"))
-    table.delete("sequence = 2")
-    table.vacuum(0, enforce_retention_duration=False, dry_run=False)
-    [found] = told(tmp_path, batches)
-    assert str(found) == (
-        "somebody else changed rows of the table history (DELETE), and removed files that they were in: it has what "
+    for name in GROWING_TABLES:
+        table = DeltaTable(str(tmp_path / name))
+        table.delete("sequence = 2")
+        table.vacuum(0, enforce_retention_duration=False, dry_run=False)
+    assert [str(each) for each in told(tmp_path, batches)] == [
+        f"somebody else changed rows of the table {name} (DELETE), and removed files that they were in: it has what "
         "they left"
-    )
+        for name in GROWING_TABLES
+    ]
     assert {row["sequence"] for row in rows(tmp_path, "history")} == {1, 3, 4, 5, 6}
 
 
@@ -123,6 +131,34 @@ def test_a_table_with_deletion_vectors_is_refused_until_what_others_added_to_its
     (tmp_path / table / "_delta_log" / f"{own + 1:020}.json").unlink()
     run(tmp_path, cuts=1)
     assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_going_back_is_not_proposed_where_the_job_s_last_version_has_the_feature_too(tmp_path: Path) -> None:
+    batches = three_commits(tmp_path)[2:]
+    features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+    log = tmp_path / "history" / "_delta_log"
+    add_entry(log, {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delta_tables, "_require_plain", lambda *_: None)
+        told(tmp_path, batches[:1])
+    with pytest.raises(SnapshotDamaged, match="takes no change") as caught:
+        told(tmp_path, batches[1:])
+    assert caught.value.hint == "Restore it, or compact into a new directory. Nodes do not need it."
+
+
+def test_an_operation_is_named_as_far_as_it_is_said(tmp_path: Path) -> None:
+    batches = three_commits(tmp_path)[2:]
+    added = DeltaTable(str(tmp_path / "history")).get_add_actions(flatten=True)
+    remove = {"path": pa.table(added)["path"][0].as_py(), "dataChange": True}
+    add_entry(tmp_path / "history" / "_delta_log", {"commitInfo": {}}, {"commitInfo": {}}, {"remove": remove})
+    assert [each.operation for each in told(tmp_path, batches)] == ["a write"]
+
+
+def test_an_entry_that_delta_does_not_read_any_more_may_be_damaged(tmp_path: Path) -> None:
+    batches = three_commits(tmp_path)[2:]
+    DeltaTable(str(tmp_path / "history")).create_checkpoint()
+    max((tmp_path / "history" / "_delta_log").glob("*.json")).write_text('{"add":')
+    assert told(tmp_path, batches) == []
 
 
 def test_neither_merging_files_nor_a_property_is_told(tmp_path: Path) -> None:

@@ -13,17 +13,19 @@ from deltalake import DeltaTable
 
 from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_delete, topic_put
 from tests.compaction.folding import Tables, placed, run_here
+from tests.compaction.tables import make_old
 from topicfold.compaction import merging
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.delta_tables import opened, write_version
 from topicfold.compaction.publishing import publish
+from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.codec import encode_audit
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import HASH_NAME, LAST_TIME_MS, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Verdict
 from topicfold.snapshot import archive
 from topicfold.snapshot.archive import Archive, ArchivedNamespace, _Newest
-from topicfold.snapshot.commits import DataFile, commit_path
+from topicfold.snapshot.commits import DataFile, commit_path, sequences
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.delta_files import active_files
 from topicfold.snapshot.tables import HISTORY
@@ -259,6 +261,19 @@ def test_nothing_is_told_of_a_table_from_which_somebody_deleted_rows(tmp_path: P
     DeltaTable(str(tmp_path / "history")).delete('"offset" = 1')
     with pytest.raises(SnapshotDamaged, match="it has 1 rows, and the commits say 2"):
         Archive(tmp_path, bytes(16), 1).position_at(0, 20, 2)
+
+
+def test_commits_that_accepted_nothing_may_be_removed_once_they_are_published(tmp_path: Path) -> None:
+    job = Compactor(tmp_path, LogIdentity(bytes(16), 1, HASH_NAME))
+    job.take(run_here(placed(0, [namespace_put(1), topic_put(2, an_id(1))])), slices=1)
+    for offset in range(2, 6):
+        job.take(run_here(placed(0, [None], offset)), slices=1)
+    job.close()
+    make_old(tmp_path)
+    vacuum(tmp_path, keep=2)
+    assert sequences(tmp_path) == [5, 4]
+    [event] = Archive(tmp_path, bytes(16), 1).events_of(AggregateKind.TOPIC, TOPIC, 0, 1, 9)
+    assert event.offset == 1
 
 
 def test_what_is_left_is_read_however_many_commits_were_given_up(

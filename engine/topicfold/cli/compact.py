@@ -109,6 +109,7 @@ def compact(
         listener = Listener(
             commits=told.commits,
             loses=told.loses,
+            alters=told.alters,
             begins=told.begins,
             folds=told.folds,
             waits=told.waits,

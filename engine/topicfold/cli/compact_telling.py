@@ -14,6 +14,7 @@ from topicfold.cli.session import Session
 from topicfold.errors import TopicfoldError
 
 if TYPE_CHECKING:
+    from topicfold.compaction.alterations import Alteration
     from topicfold.compaction.compactor import Done
     from topicfold.compaction.log_facts import LogFacts
     from topicfold.compaction.trim import Plan
@@ -54,6 +55,9 @@ class CompactTelling:
             "now on"
         )
 
+    def alters(self, alteration: Alteration) -> None:
+        self._session.output.warning(str(alteration))
+
     def begins(self, records: int) -> None:
         self._show(description="starting Spark", total=records, refresh=True)
 
@@ -67,7 +71,7 @@ class CompactTelling:
         if self._update is None:
             self._say(line_of(done, facts))
         for alteration in done.altered:
-            self._session.output.warning(str(alteration))
+            self.alters(alteration)
         for difference in done.differences:
             self._differ(str(difference))
         if self._trim is not None:

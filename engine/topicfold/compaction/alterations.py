@@ -9,12 +9,13 @@ Source: Delta's protocol, "Actions" (`dataChange`) and "Transaction Identifiers"
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import CommitFailedError, DeltaError
 
 from topicfold.json_text import read_json
 from topicfold.snapshot.commits import DataFile
@@ -25,13 +26,14 @@ Actions = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 class Alteration(NamedTuple):
-    """Somebody else changed rows of `table` by `operation`, as Delta names it.
+    """Somebody else changed rows of `table` by `operation`, as Delta names it, after the job's last `version`.
 
     `before` has the files that the table consisted of before; None if some of them are gone.
     """
 
     table: str
     operation: str
+    version: int
     before: Sequence[DataFile] | None
 
     def __str__(self) -> str:
@@ -50,11 +52,21 @@ def alteration_of(delta: DeltaTable, path: Path) -> Alteration | None:
     operation = ""
     for version, actions in _newest_first(delta, path):
         if _is_own(actions):
-            return Alteration(path.name, operation, _files_at(path, version)) if operation else None
+            return Alteration(path.name, operation, version, _files_at(path, version)) if operation else None
         if any(content.get("dataChange") for name, content in actions if name in ("add", "remove")):
-            said = [content.get("operation") for name, content in actions if name == "commitInfo"]
-            operation = str(*said) or "a write"
+            said = (content.get("operation") for name, content in actions if name == "commitInfo")
+            operation = next(filter(None, said), "a write")
     return None
+
+
+def restore_columns(delta: DeltaTable, path: Path, version: int) -> None:
+    """Restore a version of the table at `path` if it had other columns. Its files are all there.
+
+    If somebody else restores it at once, as another job does, nothing else is done.
+    """
+    if DeltaTable(str(path), version=version).schema() != delta.schema():
+        with suppress(CommitFailedError):
+            delta.restore(version)
 
 
 def last_own_version(delta: DeltaTable, path: Path) -> int | None:
@@ -71,13 +83,14 @@ def files_of(delta: DeltaTable, table: str) -> Sequence[DataFile]:
 
 
 def _newest_first(delta: DeltaTable, path: Path) -> Iterator[tuple[int, Actions]]:
-    """Yield the versions of a table with their actions, down to the oldest whose entry is there."""
+    """Yield the versions of a table with their actions, down to the oldest whose entry is there and can be read."""
     for version in range(delta.version(), -1, -1):
         try:
             lines = (path / "_delta_log" / f"{version:020}.json").read_text().splitlines()
-        except OSError:
+            actions = [each for line in lines for each in read_json(line).items()]
+        except (OSError, ValueError):
             return
-        yield version, [each for line in lines for each in read_json(line).items()]
+        yield version, actions
 
 
 def _is_own(actions: Actions) -> bool:

@@ -84,9 +84,10 @@ class Compactor:
         """A file whose rows a growing table lacks for good: it is missing, and its rows' records have been trimmed."""
         require_usable(root)
         self.base = self._newest()
-        self._altered: tuple[Alteration, ...] = ()
+        self.altered: Sequence[Alteration] = ()
+        """What somebody else did to rows of the tables, of what was found and undone at the start."""
         if self.base.commit:
-            self._altered = (*publish(self._root, self.base.commit),)
+            self.altered = publish(self._root, self.base.commit)
             restore_lost(self._root, self.base.commit)
 
     def take(self, run: Run, slices: int, waiting: Callable[[int], None] = lambda sequence: None) -> Done | None:
@@ -123,7 +124,7 @@ class Compactor:
             if commit is None:
                 continue
             self.base = Base(commit, batch.folded, commit.sequence + 1)
-            altered, self._altered = (*self._altered, *publish(self._root, commit)), ()
+            altered = publish(self._root, commit)
             if commit.sequence % _TIDY_EVERY == 0:
                 for table in (*GROWING_TABLES, "commits"):
                     merge_small_files(self._root, table)

@@ -68,7 +68,7 @@ def _require_plain(delta: DeltaTable, path: Path) -> None:
     """
     if not (features := delta.protocol().reader_features):
         return
-    own = last_own_version(delta, path)
+    own = _plain_version(delta, path)
     log = path / "_delta_log"
     raise SnapshotDamaged(
         f"{log} takes no change: somebody gave the table Delta's {', '.join(map(str, features))}",
@@ -77,6 +77,15 @@ def _require_plain(delta: DeltaTable, path: Path) -> None:
         sequence=0,
         path=str(path),
     )  # fmt: skip
+
+
+def _plain_version(delta: DeltaTable, path: Path) -> int | None:
+    """Return the job's last version of a table; None if that is not known, or if it has a feature for readers, too."""
+    own = last_own_version(delta, path)
+    with suppress(DeltaError):
+        if own is not None and not DeltaTable(str(path), version=own).protocol().reader_features:
+            return own
+    return None
 
 
 def noted_commit(root: Path, table: str) -> int:

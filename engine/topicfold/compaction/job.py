@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from topicfold.compaction.alterations import Alteration
 from topicfold.compaction.batch import Base
 from topicfold.compaction.checkpoint import own_checkpoint
 from topicfold.compaction.compactor import Compactor, Done
@@ -77,6 +78,7 @@ class Listener:
     """Callbacks about the job's progress. They may be called in any thread.
 
     - `loses`: at the start, with a file whose rows its table lacks from now on.
+    - `alters`: at the start, with each change by somebody else to rows of the tables that was found then.
     - `begins`: before Spark is started, with the number of records beyond the snapshot.
     - `folds`: once Spark has started.
     - `commits`: for each committed batch, with the log's facts at that time; with `once`, those at the start.
@@ -88,6 +90,7 @@ class Listener:
 
     commits: Callable[[Done, LogFacts], None]
     loses: Callable[[Path], None] = _take_no_notice
+    alters: Callable[[Alteration], None] = _take_no_notice
     begins: Callable[[int], None] = _take_no_notice
     folds: Callable[[], None] = _take_no_notice
     waits: Callable[[int], None] = _take_no_notice
@@ -138,6 +141,8 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
             options.root.mkdir(parents=True, exist_ok=True)
         if compactor.lost:
             listener.loses(compactor.lost)
+        for alteration in compactor.altered:
+            listener.alters(alteration)
         has_all = options.once and compactor.base.start == facts.end
         if not has_all and not stop.is_said:
             listener.begins(sum(facts.end) - sum(compactor.base.start))

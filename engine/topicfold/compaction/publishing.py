@@ -18,7 +18,7 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from topicfold.compaction.alterations import Alteration, alteration_of, files_of
+from topicfold.compaction.alterations import Alteration, alteration_of, files_of, restore_columns
 from topicfold.compaction.delta_tables import (
     active_files,
     commit_in,
@@ -71,13 +71,22 @@ def publish(root: Path, newest: Commit) -> Sequence[Alteration]:
     """
     found: list[Alteration] = []
     for each in reversed([*_unpublished(root, newest)]):
-        altered = (alteration_of(opened(root, table), root / table) for table in (*GROWING_TABLES, "commits"))
-        found += (alteration for alteration in altered if alteration)
+        found += _alterations(root)
         versions = {table: _bring(root, table, each) for table in (*STATE_TABLES, *GROWING_TABLES)}
         for table in GROWING_TABLES:
             sync_entry(root / table, versions[table])
         _append_commit(root, each, versions)
     return found
+
+
+def _alterations(root: Path) -> Iterator[Alteration]:
+    """Yield what somebody else did to the rows of the tables that grow; first bring their columns back."""
+    for table in (*GROWING_TABLES, "commits"):
+        delta = opened(root, table)
+        if alteration := alteration_of(delta, root / table):
+            if alteration.before is not None:
+                restore_columns(delta, root / table, alteration.version)
+            yield alteration
 
 
 def restore_lost(root: Path, newest: Commit) -> None:
@@ -178,11 +187,15 @@ def _bring(root: Path, table: str, commit: Commit) -> int:
 
 
 def _written(delta: DeltaTable, path: Path, files: Sequence[DataFile], commit: Commit) -> int | None:
-    """Return the version of the table at `path` that consists of `files`; None if somebody else wrote the next one."""
+    """Return the version of the table at `path` that consists of `files`; None if somebody else wrote the next one.
+
+    What somebody else did is followed by a version of the job's even if that changes nothing: else it would be told of
+    again.
+    """
     active = files_in(delta)
     new = [each for each in files if name_of(each) not in active]
     gone = active - {name_of(each) for each in files}
-    if not new and not gone:
+    if not new and not gone and alteration_of(delta, path) is None:
         return delta.version()
     return delta.version() + 1 if write_version(delta, path, new, gone, commit.time_ms, commit.sequence) else None
 

@@ -11,7 +11,7 @@ Needs pyarrow. All methods block, and may be called from any thread.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -189,7 +189,7 @@ class Archive:
         """Yield rows in batches, in no order; none of commits that were given up, which may still be published."""
         active, published = active_files(self._root, _TABLE)
         newest = self._newest()
-        waiting = self._after(published, newest) if newest else []
+        waiting = [*self._waiting(newest, published)] if newest else []
         if given_up := [number for each in waiting for number in range(each.after + 1, each.sequence)]:
             wanted &= ~pc.field("sequence").isin(given_up)
         added = (file.path for commit in waiting for file in commit.added if file.table == _TABLE)
@@ -209,6 +209,18 @@ class Archive:
             reason = f"the table {self._root / _TABLE} cannot be read: {error}"
             raise SnapshotDamaged(reason, sequence=0, path=str(self._root / _TABLE)) from error
 
+    def _waiting(self, newest: Commit, published: int) -> Iterator[Commit]:
+        """Yield the commits up to `newest` that the table, which records up to `published`, may lack.
+
+        Commits without accepted events leave no trace in it, and older ones of them are gone once all tables have them.
+        """
+        try:
+            yield from commits_after(self._root, newest, published)
+        except SnapshotDamaged as error:
+            if error.values["sequence"] > active_files(self._root, "commits").commit:
+                reason = f"the table {self._root / _TABLE} lacks rows behind commit {published}: {error.reason}"
+                raise SnapshotDamaged(reason, **error.values) from error
+
     def _require_whole(self, paths: Collection[Path], rows: int) -> None:
         """Check that these files match the hashes in their names, and have at least `rows` rows in all.
 
@@ -222,13 +234,6 @@ class Archive:
         self._rows_of = held = {path: known[path] if path in known else _rows_in(path) for path in paths}
         if sum(held.values()) < rows:
             raise OSError(f"it has {sum(held.values())} rows, and the commits say {rows}")
-
-    def _after(self, published: int, newest: Commit) -> Sequence[Commit]:
-        try:
-            return [*commits_after(self._root, newest, published)]
-        except SnapshotDamaged as error:
-            reason = f"the table {self._root / _TABLE} lacks rows behind commit {published}: {error.reason}"
-            raise SnapshotDamaged(reason, **error.values) from error
 
     def _newest(self) -> Commit | None:
         newest = next(readable_commits(self._root), None)
