@@ -63,8 +63,10 @@ def test_the_document_shows_what_it_prints(run: Run) -> None:
 def test_the_metrics_that_the_document_names_are_there(server_url: str) -> None:
     told = plain_http.get(f"{server_url}/metrics").text
     named = set(re.findall(r"^\| `(topicfold_\w+)", DOCUMENT, re.MULTILINE))
-    # Only a node that has looked through its memory says when; of a cluster or snapshot, only one that is told of it.
+    # Only a node that has looked through its memory says when; of a certificate, a cluster or a snapshot, only one that
+    # is told of it.
     assert {name for name in named if f"# TYPE {name.removesuffix('_total')}" not in told} == {
+        "topicfold_certificate_expiry_timestamp_seconds",
         "topicfold_scrubbed_timestamp_seconds",
         "topicfold_cluster_reachable",
         "topicfold_cluster_topics",

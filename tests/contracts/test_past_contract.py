@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -25,13 +24,12 @@ MINUTE_MS = 60_000
 @pytest.fixture
 async def engine(open_log: OpenLog, tmp_path: Path) -> AsyncIterator[Engine]:
     """An engine with a snapshot still to come. It writes an event a minute: its beginning, then `t0` to `t39`."""
-    minutes = count(1)
-    made = await Engine.start(
-        await open_log(), EngineOptions(clock_ms=lambda: next(minutes) * MINUTE_MS, snapshot=tmp_path)
-    )
+    minute = 1
+    made = await Engine.start(await open_log(), EngineOptions(clock_ms=lambda: minute * MINUTE_MS, snapshot=tmp_path))
     await made.readiness.wait(made.states, 20)
     writing = Writing(made)
     for number in range(40):
+        minute += 1
         await writing.create_topic(parse_topic(f"t{number}"), TopicRecord(), asked())
     yield made
     await made.stop()

@@ -40,7 +40,7 @@ def test_the_examples_do_what_the_document_says(url: str) -> None:
         for text in (each.replace("http://127.0.0.1:8080", url) for each in code_blocks(DOCUMENT, "python"))
     ]
     (told,) = code_blocks(DOCUMENT, "text")
-    orders, refunds = (f"persistent://public/default/{name}" for name in ("orders", "refunds"))
+    invoices, payouts = (f"persistent://public/default/{name}" for name in ("invoices", "payouts"))
     first, following, last = printed
-    assert (first, last) == (told, f"{orders}\n")
-    assert sorted(following.splitlines()) == [f"Added {orders}", f"Added {refunds}", f"gone {refunds}"]
+    assert (first, last) == (told, f"{invoices}\n")
+    assert sorted(following.splitlines()) == [f"Added {invoices}", f"Added {payouts}", f"gone {payouts}"]

@@ -208,7 +208,7 @@ async def test_what_neither_holds_is_a_gap_that_says_why(store: MemoryStore, roo
         page = await history(node)
         assert page.entries == ()
         assert page.gap is not None
-        reasons = {"unread": "cannot be read", "other log": "is of the log", "lost": "lacks rows behind commit 0"}
+        reasons = {"unread": "cannot be read", "other log": "is of the log", "lost": "it has 1 rows, and the commits"}
         assert page.gap.reason.startswith("the log no longer holds the record")
         assert reasons.get(harm, "") in page.gap.reason
 
