@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -14,9 +13,7 @@ from typing import TextIO
 import structlog
 
 from topicfold.log.port import CLIENT_LOGGER
-from topicfold.model.steering import STEERING
-
-_STEERS = re.compile(f"[\x00-\x1f{STEERING}]")
+from topicfold.model.steering import in_one_line
 
 
 def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -> None:
@@ -65,15 +62,11 @@ def _escape_what_steers(
     A traceback keeps its lines.
     """
     return {
-        name: "\n".join(map(_in_one_line, value.split("\n") if name == "exception" else [value]))
+        name: "\n".join(map(in_one_line, value.split("\n") if name == "exception" else [value]))
         if isinstance(value, str)
         else value
         for name, value in fields.items()
     }
-
-
-def _in_one_line(text: str) -> str:
-    return _STEERS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 class _Lines(structlog.WriteLogger):

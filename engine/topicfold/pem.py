@@ -89,8 +89,8 @@ def certificate_end(setting: str, file: str | Path) -> datetime | None:
     return None if content is None else end_of(content)
 
 
-def require_current(setting: str, file: str | Path, now: datetime) -> None:
-    """Return if the first certificate in a file has not expired, as far as that can be told beforehand.
+def require_current(setting: str, file: str | Path, now: datetime) -> datetime | None:
+    """Return when the first certificate in a file expires, if it has not yet; None if that cannot be told beforehand.
 
     Raises:
         BadSetting: it has, or cannot be read.
@@ -98,6 +98,7 @@ def require_current(setting: str, file: str | Path, now: datetime) -> None:
     ends = certificate_end(setting, file)
     if ends is not None and ends <= now:
         raise expired(f"{setting} {file}", ends)
+    return ends
 
 
 def expired(place: str, ends: datetime) -> BadSetting:

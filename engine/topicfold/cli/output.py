@@ -20,10 +20,9 @@ from typing import Any, TextIO
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.tables import Row, left_out, table_lines, without
 from topicfold.errors import shortened
-from topicfold.model.steering import STEERING, escape_steering
+from topicfold.model.steering import escape_steering, in_one_line
 
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
-_CONTROL = re.compile(f"[\x00-\x1f{STEERING}]")
 
 
 class Output:
@@ -46,7 +45,7 @@ class Output:
             case OutputFormat.JSON | OutputFormat.YAML:
                 self.show_data(data)
             case OutputFormat.NAME:
-                sys.stdout.writelines(f"{_in_one_line(name)}\n" for name in names)
+                sys.stdout.writelines(f"{in_one_line(name)}\n" for name in names)
             case OutputFormat.TABLE:
                 self._write(self._table(header, rows, spare))
 
@@ -68,7 +67,7 @@ class Output:
             case OutputFormat.YAML:
                 self._write(f"---\n{to_yaml(data_of(data))}")
             case OutputFormat.NAME:
-                self._write(f"{_in_one_line(name)}\n" if name else "")
+                self._write(f"{in_one_line(name)}\n" if name else "")
             case OutputFormat.TABLE:
                 self._write(f"{printable(text)}\n" if text else "")
         sys.stdout.flush()
@@ -227,10 +226,6 @@ def _camel(name: str) -> str:
 
 def _styled(text: str, style: str, is_colored: bool) -> str:
     return f"{style}{text}{_PLAIN}" if is_colored else text
-
-
-def _in_one_line(name: str) -> str:
-    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], name)
 
 
 def printable(text: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 
 from topicfold.client.environment import system_trust
 from topicfold.errors import BadSetting
-from topicfold.pem import CERTIFICATE, certificate_end, expired, require_current, require_pair, require_pem, tls_reason
+from topicfold.pem import CERTIFICATE, expired, require_current, require_pair, require_pem, tls_reason
 
 PARTING_SECONDS = 60.0
 """So long after files have changed, a request is the last one of its connection. An unused one is closed sooner."""
@@ -141,8 +141,7 @@ def _show(
         context.load_cert_chain(cert_file, key_file, password)
     except OSError as error:
         raise BadSetting(f"client_cert_file {cert_file}: {tls_reason(error)}") from None
-    require_current("client_cert_file", cert_file, datetime.now(UTC))
-    return certificate_end("client_cert_file", cert_file)
+    return require_current("client_cert_file", cert_file, datetime.now(UTC))
 
 
 def _absolute(file: str | Path | None) -> str | Path | None:

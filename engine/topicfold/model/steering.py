@@ -12,6 +12,7 @@ expression. ASCII's control characters below the space are not among them.
 Source: Unicode's Bidi_Control, UAX #9, and its line and paragraph separators.
 """
 _STEERING_CHARACTER = re.compile(f"[{STEERING}]")
+_OUT_OF_LINE = re.compile(f"[\x00-\x1f{STEERING}]")
 
 
 def steers(text: str) -> bool:
@@ -26,3 +27,12 @@ def escape_steering(text: str) -> str:
     '"a\\\\u202eb"'
     """
     return _STEERING_CHARACTER.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def in_one_line(text: str) -> str:
+    """Return `text` with the characters of `STEERING`, and ASCII's below the space, escaped as in Python.
+
+    >>> in_one_line("a\\nb")
+    'a\\\\nb'
+    """
+    return _OUT_OF_LINE.sub(lambda found: ascii(found[0])[1:-1], text)
