@@ -69,24 +69,16 @@ def publish(root: Path, newest: Commit) -> Sequence[Alteration]:
         SnapshotDamaged: one of these commits, the Delta log of a table, or a file that is to be rewritten cannot be
             read; or a table takes no change, because somebody gave it properties that forbid it.
     """
-    found: list[Alteration] = []
+    undone: list[Alteration | None] = []
     for each in reversed([*_unpublished(root, newest)]):
-        found += _alterations(root)
-        versions = {table: _bring(root, table, each) for table in (*STATE_TABLES, *GROWING_TABLES)}
+        versions = {table: _bring_state(root, table, each) for table in STATE_TABLES}
+        for table in GROWING_TABLES:
+            versions[table], alteration = _grow(root, table, each)
+            undone.append(alteration)
         for table in GROWING_TABLES:
             sync_entry(root / table, versions[table])
-        _append_commit(root, each, versions)
-    return found
-
-
-def _alterations(root: Path) -> Iterator[Alteration]:
-    """Yield what somebody else did to the rows of the tables that grow; first bring their columns back."""
-    for table in (*GROWING_TABLES, "commits"):
-        delta = opened(root, table)
-        if alteration := alteration_of(delta, root / table):
-            if alteration.before is not None:
-                restore_columns(delta, root / table, alteration.version)
-            yield alteration
+        undone.append(_append_commit(root, each, versions))
+    return [each for each in undone if each]
 
 
 def restore_lost(root: Path, newest: Commit) -> None:
@@ -106,7 +98,7 @@ def restore_lost(root: Path, newest: Commit) -> None:
         for each in reversed(readable):
             added = [root / file.path for file in each.added if file.table == table]
             if added and all(path.exists() for path in added):
-                _bring(root, table, each)
+                _grow(root, table, each)
 
 
 def lost_growth(root: Path, newest: Commit) -> Path | None:
@@ -167,26 +159,52 @@ def noted_sequence(root: Path) -> int:
     return max(noted_commit(root, table) for table in SCHEMAS)
 
 
-def _bring(root: Path, table: str, commit: Commit) -> int:
-    """Return the version of `table` that matches `commit`, created now if there is none."""
+def _bring_state(root: Path, table: str, commit: Commit) -> int:
+    """Return the version of a table of the state that matches `commit`, created now if there is none."""
     while True:
         delta = opened(root, table)
         if commit_in(delta) >= commit.sequence:
             return delta.version()
-        if table in STATE_TABLES:
-            files: Sequence[DataFile] = commit.files_of(table)
-        else:
-            before = _before(delta, root / table)
-            gone, kept = _given_up(root, table, commit, before)
-            # A file that is missing, as in a copy, would make the whole table unreadable.
-            added = (each for each in commit.added if each.table == table and (root / each.path).exists())
-            files = [*(each for each in before if name_of(each) not in gone), *added, *kept]
-        version = _written(delta, root / table, files, commit)
-        if version is not None:
+        if (version := _written(delta, root / table, commit.files_of(table), commit)) is not None:
             return version
 
 
-def _written(delta: DeltaTable, path: Path, files: Sequence[DataFile], commit: Commit) -> int | None:
+def _grow(root: Path, table: str, commit: Commit) -> tuple[int, Alteration | None]:
+    """Return the version of a growing table that matches `commit`, created now if there is none, and what somebody
+    else had done to the version before it.
+    """
+    # A file that is missing, as in a copy, would make the whole table unreadable.
+    added = [each for each in commit.added if each.table == table and (root / each.path).exists()]
+    while True:
+        delta, alteration = _found(root, table)
+        if commit_in(delta) >= commit.sequence:
+            return delta.version(), None
+        before = _before(delta, table, alteration)
+        gone, kept = _given_up(root, table, commit, before)
+        files = [*(each for each in before if name_of(each) not in gone), *added, *kept]
+        if (version := _written(delta, root / table, files, commit, alteration)) is not None:
+            return version, alteration
+
+
+def _found(root: Path, table: str) -> tuple[DeltaTable, Alteration | None]:
+    """Return a table that grows, with the columns that the job gave it, and what somebody else did to its rows."""
+    delta = opened(root, table)
+    alteration = alteration_of(delta, root / table)
+    if alteration is None or alteration.before is None:
+        return delta, alteration
+    restore_columns(delta, root / table, alteration.version)
+    delta = opened(root, table)
+    return delta, alteration_of(delta, root / table)
+
+
+def _before(delta: DeltaTable, table: str, alteration: Alteration | None) -> Sequence[DataFile]:
+    """Return the files of a table that grows, as they were before somebody else changed rows, if that can be undone."""
+    return files_of(delta, table) if alteration is None or alteration.before is None else alteration.before
+
+
+def _written(
+    delta: DeltaTable, path: Path, files: Sequence[DataFile], commit: Commit, alteration: Alteration | None = None
+) -> int | None:
     """Return the version of the table at `path` that consists of `files`; None if somebody else wrote the next one.
 
     What somebody else did is followed by a version of the job's even if that changes nothing: else it would be told of
@@ -195,15 +213,9 @@ def _written(delta: DeltaTable, path: Path, files: Sequence[DataFile], commit: C
     active = files_in(delta)
     new = [each for each in files if name_of(each) not in active]
     gone = active - {name_of(each) for each in files}
-    if not new and not gone and alteration_of(delta, path) is None:
+    if not new and not gone and alteration is None:
         return delta.version()
     return delta.version() + 1 if write_version(delta, path, new, gone, commit.time_ms, commit.sequence) else None
-
-
-def _before(delta: DeltaTable, path: Path) -> Sequence[DataFile]:
-    """Return the files of a table that grows, as they were before somebody else changed rows, if that can be undone."""
-    alteration = alteration_of(delta, path)
-    return files_of(delta, path.name) if alteration is None or alteration.before is None else alteration.before
 
 
 def _given_up(root: Path, table: str, commit: Commit, files: Sequence[DataFile]) -> tuple[set[str], list[DataFile]]:
@@ -246,8 +258,8 @@ def _other_rows(path: Path, table: str, commit: Commit) -> pa.Table | None:
         raise SnapshotDamaged(reason, hint=way_out(table), sequence=0, path=str(path)) from error
 
 
-def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None:
-    """Add the row of `commit` to the table `commits`, unless it is there."""
+def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> Alteration | None:
+    """Add the row of `commit` to the table `commits`, unless it is there. Return what somebody else had done to it."""
     row = {
         "sequence": commit.sequence,
         "time": moment_of(commit.time_ms),
@@ -264,9 +276,10 @@ def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None
     rows = pa.Table.from_pylist([row], COMMITS)
     file: DataFile | None = None
     while True:
-        delta = opened(root, "commits")
+        delta, alteration = _found(root, "commits")
         if commit_in(delta) >= commit.sequence:
-            return
+            return None
         file = file or write_rows(root, "commits", f"{commit.sequence:012}", rows)
-        if _written(delta, root / "commits", [*_before(delta, root / "commits"), file], commit) is not None:
-            return
+        files = [*_before(delta, "commits", alteration), file]
+        if _written(delta, root / "commits", files, commit, alteration) is not None:
+            return alteration
