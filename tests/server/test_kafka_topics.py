@@ -80,6 +80,29 @@ async def test_a_kafka_topic_with_other_partitions_is_409_and_says_their_number(
     assert "exists with 1 partition, not 5" in answer.json()["reason"]
 
 
+@pytest.mark.parametrize("adopt", ["", "&adopt=true"])
+async def test_a_dry_run_tells_without_kafka_that_a_kafka_topic_is_anothers(
+    rest: RestNode, cluster: WilfulCluster, adopt: str
+) -> None:
+    await rest.done("PUT", NATIVE, {})
+    twin, body = "/api/v1/topics/public/default/twin?", {"kafkaName": "orders"}
+    cluster.is_reachable = False
+    tried = (await rest.send("PUT", f"{twin}dryRun=All{adopt}", body)).json()
+    real = (await rest.send("PUT", f"{twin}{adopt}", body)).json()
+    assert tried["reason"] == "the Kafka topic orders belongs to another topic"
+    assert {**tried, "requestId": ""} == {**real, "requestId": ""}
+
+
+@pytest.mark.parametrize(("adopt", "status"), [("", 400), ("&adopt=true", 204)])
+async def test_a_dry_run_tells_without_kafka_that_a_name_is_none_of_kafkas(
+    rest: RestNode, cluster: WilfulCluster, adopt: str, status: int
+) -> None:
+    cluster.is_reachable = False
+    for name in ("a%20b", "__internal", LOG_TOPIC):
+        path = f"/api/v1/topics/public/default/{name}?dryRun=All{adopt}"
+        assert (await rest.send("PUT", path, {})).status_code == status
+
+
 async def test_a_doctor_says_why_the_cluster_does_not_answer_until_it_does(cluster: WilfulCluster) -> None:
     async with told_of(cluster) as (rest, upkeep):
         cluster.is_reachable = False

@@ -98,10 +98,11 @@ class NativeTopics:
         if scopes:
             must_have_policies(node)
         asked = asked_to_write(request, node, *creation(record), *(["adopt"] if adopts else []))
+        writing = node.writing
         if is_dry(request):
-            return dry_answer(await would_create(node.engine, name, record, asked))
-        make = node.writing.record_topic if adopts else node.writing.create_topic
-        written = await make(name, record, asked)
+            update = await (writing.recording if adopts else writing.creation)(name, record)
+            return dry_answer(await would_create(node.engine, name, update, asked))
+        written = await (writing.record_topic if adopts else writing.create_topic)(name, record, asked)
         return written_answer(written, topic_item(TopicView(str(name), written.etag, record)), 201)
 
     async def change(self, request: Request) -> Response:
