@@ -12,7 +12,10 @@ from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import LOG_TOPIC, WilfulCluster
 from tests.runtime.nodes import running
 from tests.server.rest import RestNode
+from topicfold.model.names import parse_topic
+from topicfold.model.records import TopicRecord
 from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
+from topicfold.runtime.writing import Writing
 from topicfold.server.app import create_app
 from topicfold.settings import Settings
 
@@ -52,6 +55,37 @@ async def test_both_apis_make_grow_and_delete_topics_in_kafka(rest: RestNode, cl
     await rest.done("DELETE", f"{ADMIN}-plain")
     await rest.done("DELETE", f"{ADMIN}-parted/partitions")
     assert cluster.partitions() == {}
+
+
+async def test_a_deletion_names_the_kafka_topic_that_it_deleted(rest: RestNode, cluster: WilfulCluster) -> None:
+    await rest.done("PUT", NATIVE, {"partitions": 2, "kafkaName": "legacy"})
+    await rest.done("PUT", f"{ADMIN}-plain")
+    await rest.done("PUT", f"{ADMIN}-parted/partitions", 3)
+    await rest.done("PUT", f"{NATIVE}-gone", {})
+    await rest.done("PUT", "/admin/v2/non-persistent/public/default/orders")
+    await cluster.delete("orders-gone")
+    deleted = {
+        path: (await rest.send("DELETE", path)).headers.get("x-deleted-kafka-topic")
+        for path in (
+            NATIVE,
+            f"{ADMIN}-plain",
+            f"{ADMIN}-parted/partitions",
+            f"{NATIVE}-gone",
+            "/admin/v2/non-persistent/public/default/orders",
+        )
+    }
+    assert [*deleted.values()] == ["legacy", "orders-plain", "orders-parted", None, None]
+
+
+async def test_a_deletion_names_no_kafka_topic_that_it_left(rest: RestNode, cluster: WilfulCluster) -> None:
+    await rest.done("PUT", NATIVE, {})
+    await Writing(rest.node.engine).record_topic(
+        parse_topic("twin"), TopicRecord(kafka_name="orders"), rest.node.asked()
+    )
+    assert "x-deleted-kafka-topic" not in (await rest.send("DELETE", NATIVE)).headers
+    assert cluster.partitions() == {"orders": 1}
+    last = await rest.send("DELETE", "/api/v1/topics/public/default/twin")
+    assert last.headers["x-deleted-kafka-topic"] == "orders"
 
 
 async def test_a_cluster_that_is_away_is_503_and_nothing_is_made(rest: RestNode, cluster: WilfulCluster) -> None:

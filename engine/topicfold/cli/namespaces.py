@@ -27,7 +27,7 @@ app = new_app(group=policy_group(*namespace_policies()))
 
 TenantOrDefault = Annotated[
     str | None,
-    typer.Argument(metavar="[TENANT]", help=f"A tenant (default {DEFAULT_TENANT}).", autocompletion=complete_tenants),
+    typer.Argument(metavar="TENANT", help=f"A tenant (default {DEFAULT_TENANT}).", autocompletion=complete_tenants),
 ]
 
 

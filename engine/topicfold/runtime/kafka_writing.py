@@ -28,6 +28,7 @@ from topicfold.errors import (
     Wait,
 )
 from topicfold.model import kafka_steps
+from topicfold.model.adoption import KafkaTopic
 from topicfold.model.events import AggregateKind, Verdict, operation_text
 from topicfold.model.names import TopicName, recorded_topic, topic_of_key
 from topicfold.model.records import Pending, Step, TopicRecord
@@ -98,8 +99,11 @@ class KafkaWriting(Writing):
             OutcomeUnknown: the topic's end is decided, and Kafka follows.
         """
 
+        found: KafkaTopic | None = None
+
         async def updater() -> Updater:
-            seen = record_of(self._engine, name)
+            nonlocal found
+            seen, found = record_of(self._engine, name), None
             kafka_topic = await self._kafka_topic(name, seen)
             if kafka_topic is None:
                 return kafka_steps.end(str(name), seen, None, is_partitioned=is_partitioned)
@@ -112,7 +116,8 @@ class KafkaWriting(Writing):
             return kafka_steps.end(str(name), seen, found.id if found else "", is_partitioned=is_partitioned)
 
         written = await self._looking(name, updater, asked, replaces_whole=True)
-        return await self._finished(name, Step.END, written, asked)
+        finished = await self._finished(name, Step.END, written, asked)
+        return finished._replace(deleted_kafka_topic=found.name if found else "")
 
     async def grow_partitions(self, name: TopicName, partitions: int, asked: Asked) -> Written:
         """Raise the number of partitions of a partitioned topic, in Kafka too.

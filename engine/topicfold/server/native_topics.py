@@ -45,6 +45,7 @@ from topicfold.server.routes import (
 )
 from topicfold.server.topics import creation
 from topicfold.server.versions import AT_QUERY, readable_since, topic_at
+from topicfold.wire.headers import DELETED_KAFKA_TOPIC
 from topicfold.wire.resources import NewTopic, TopicItem, TopicPatch, topic_item
 
 NATIVE_TOPIC = "/api/v1/topics/{tenant}/{namespace}/{topic}"
@@ -196,6 +197,6 @@ def operations(node: Node) -> Sequence[Operation]:
                   body=TopicPatch, without_body="nothing is changed", query=domain | DRY_QUERY, needs=UPDATE_TOPIC,
                   errors=(*WRITE_ERRORS, *missing, *POLICIES_REFUSED, InvalidLabels, *UNREADABLE)),
         Operation("deleteTopicRecord", "DELETE", path, topics.delete, "Delete a topic", 204, query=domain,
-                  needs=MANAGE_TOPIC,
+                  headers=(DELETED_KAFKA_TOPIC,), needs=MANAGE_TOPIC,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound)),
     )  # fmt: skip
