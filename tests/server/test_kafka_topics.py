@@ -232,6 +232,7 @@ async def test_health_and_metrics_tell_how_records_and_cluster_agree_without_a_n
         text = (await rest.send("GET", "/metrics")).text
         assert 'topicfold_cluster_topics{state="missing"} 1.0' in text
         assert "topicfold_cluster_reachable 1.0" in text
+        assert f'topicfold_cluster_info{{cluster_id="{await cluster.reach()}"}} 1.0' in text
         assert "secret" not in text
 
 

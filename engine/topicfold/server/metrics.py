@@ -198,6 +198,12 @@ class _ClusterFigures(Collector):
                 "Whether the Kafka cluster answered the last request.",
                 value=report.is_reachable,
             )
+        if report.cluster_id:
+            cluster = GaugeMetricFamily(
+                "topicfold_cluster_info", "Always 1; the label is the Kafka cluster's own ID.", labels=("cluster_id",)
+            )
+            cluster.add_metric((report.cluster_id,), 1)
+            yield cluster
         topics = GaugeMetricFamily(
             "topicfold_cluster_topics", "Topics, by how their record and Kafka topic agree.", labels=("state",)
         )
