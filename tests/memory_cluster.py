@@ -33,6 +33,7 @@ class MemoryCluster:
     def __init__(self) -> None:
         self.is_reachable = True
         self.refuses_deletion = False
+        self._id = uuid.uuid4().hex
         self._topics: dict[str, _Topic] = {}
 
     @property
@@ -40,9 +41,10 @@ class MemoryCluster:
         """Say that it is in memory."""
         return "memory"
 
-    async def reach(self) -> None:
-        """Return if it is to answer."""
+    async def reach(self) -> str:
+        """Return its id if it is to answer."""
         self._require_reachable()
+        return self._id
 
     async def topics(self) -> Mapping[str, KafkaTopic]:
         """Return all topics by name."""

@@ -87,14 +87,14 @@ def test_each_metric_is_documented_and_no_other() -> None:
 
 def test_alerts_are_about_metrics_that_there_are_and_on_all_that_somebody_is_to_be_paged_for() -> None:
     [group] = yaml.safe_load((ROOT / "deploy" / "prometheus-rules.yaml").read_text())["groups"]
-    assert len({rule["alert"] for rule in group["rules"]}) == len(group["rules"]) == 13
+    assert len({rule["alert"] for rule in group["rules"]}) == len(group["rules"]) == 14
     known = dict(re.findall(r"(\w+)(\{.*\})?", each)[0] for each in metrics_in(Path(metrics.__file__).read_text()))
     for rule in group["rules"]:
         asked = re.findall(r"(topicfold_\w+)(?:\{(\w+)=)?", rule["expr"])
         assert asked
         assert all(name in known and label in known[name] for name, label in asked)
         shown = re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"])
-        assert all(each == "instance" or each in known[asked[0][0]] for each in shown)
+        assert all(each in ("instance", "job") or each in known[asked[0][0]] for each in shown)
     document = (ROOT / "docs" / "health.md").read_text()
     paged = re.findall(
         r"`(topicfold_\w+ (?:==|>) \d+)`", document.partition("Page somebody")[2].partition("| metric")[0]

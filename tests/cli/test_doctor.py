@@ -68,6 +68,7 @@ def test_the_metrics_that_the_document_names_are_there(server_url: str) -> None:
     assert {name for name in named if f"# TYPE {name.removesuffix('_total')}" not in told} == {
         "topicfold_certificate_expiry_timestamp_seconds",
         "topicfold_scrubbed_timestamp_seconds",
+        "topicfold_cluster_info",
         "topicfold_cluster_reachable",
         "topicfold_cluster_topics",
         "topicfold_snapshot_age_seconds",

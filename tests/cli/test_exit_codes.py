@@ -397,6 +397,11 @@ def test_a_command_that_is_elsewhere_is_pointed_to(bare_run: Run, typed: str, me
         assert bare_run(*command.split()[1:]).code == 0
 
 
+def test_how_a_shell_completes_is_found_under_the_name_that_others_have_for_it(bare_run: Run) -> None:
+    ran = bare_run("completion", "bash")
+    assert (ran.code, ran.err) == (2, "error: No such command 'completion'.\nhint: topicfold --show-completion\n")
+
+
 @pytest.mark.parametrize("words", [["topics", "get"], ["topics", "list"], ["topics"], ["topics", "list", "-o"]])
 def test_what_is_far_too_long_is_not_repeated_whole(bare_run: Run, words: list[str]) -> None:
     ran = bare_run(*words, "a" * 100_000)

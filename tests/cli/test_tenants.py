@@ -46,6 +46,15 @@ def test_a_change_of_a_certain_version_of_a_tenant_is_of_no_other(run: Run, clie
     assert run("tenants", "update", "acme", "-r", "ops", "--if-match", client.get_tenant("acme").etag).code == 0
 
 
+def test_who_names_no_tenant_is_told_that_there_are_others(run: Run, client: Client) -> None:
+    listed = "NAMESPACE\npublic/default\n"
+    assert run("namespaces", "list") == (0, listed, "")
+    client.create_tenant("acme")
+    told = "these are those of tenant public; topicfold tenants list shows all tenants\n"
+    assert run("namespaces", "list") == (0, listed, told)
+    assert run("namespaces", "list", "public") == (0, listed, "")
+
+
 def test_where_there_is_nothing_to_list_that_is_said(run: Run, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     client.create_tenant("acme")
     assert run("namespaces", "list", "acme") == (0, "", "tenant acme has no namespaces\n")

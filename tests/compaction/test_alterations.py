@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, TableFeatures, write_deltalake
 
 from tests.compaction.folding import Placed, run_here
 from tests.compaction.job_process import IDENTITY, run
@@ -129,6 +129,21 @@ def test_a_table_with_deletion_vectors_is_refused_until_what_others_added_to_its
         told(tmp_path, batches)
     assert f"above version {own} from it" in caught.value.hint
     (tmp_path / table / "_delta_log" / f"{own + 1:020}.json").unlink()
+    run(tmp_path, cuts=1)
+    assert whole(tmp_path) == whole(undisturbed)
+
+
+@pytest.mark.parametrize("feature", [TableFeatures.RowTracking, TableFeatures.DomainMetadata])
+def test_a_table_with_a_feature_for_writers_is_refused_until_what_others_added_to_its_log_is_removed(
+    undisturbed: Path, tmp_path: Path, feature: TableFeatures
+) -> None:
+    batches = three_commits(tmp_path)[2:]
+    own = DeltaTable(str(tmp_path / "history")).version()
+    DeltaTable(str(tmp_path / "history")).alter.add_feature(feature, allow_protocol_versions_increase=True)
+    with pytest.raises(SnapshotDamaged, match="takes no change: Unsupported table features required") as caught:
+        told(tmp_path, batches)
+    assert f"above version {own} from it" in caught.value.hint
+    (tmp_path / "history" / "_delta_log" / f"{own + 1:020}.json").unlink()
     run(tmp_path, cuts=1)
     assert whole(tmp_path) == whole(undisturbed)
 

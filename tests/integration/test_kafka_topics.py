@@ -193,7 +193,11 @@ def test_two_nodes_on_one_log_follow_the_cluster_through_a_restart_of_the_broker
         cluster.delete(f"{mark}-a")
         eventually(lambda: nodes[0].health()["cluster"]["topics"]["missing"], 1)
         assert records(nodes[0], mark) == {f"{mark}-a": 4, f"{mark}-c": 0}
-        assert topicfold("topics", "delete", f"{mark}-c", TOPICFOLD_URL=nodes[1].url).returncode == 0
+        deleted = topicfold("topics", "delete", f"{mark}-c", TOPICFOLD_URL=nodes[1].url)
+        assert (deleted.returncode, deleted.stderr.splitlines()[1:]) == (
+            0,
+            [f"its Kafka topic {mark}-c was deleted with all its messages"],
+        )
         assert cluster.topics(mark) == {f"__{mark}": 8, f"{mark}..pay..b": 2}
         time.sleep(1.5)
         assert records(nodes[0], mark) == {f"{mark}-a": 4}

@@ -20,7 +20,8 @@ async def test_what_was_just_done_on_another_node_counts(store: MemoryStore) -> 
         changing = asyncio.create_task(
             would_change(other.engine, ORDERS, lambda _: TopicRecord(labels={"team": "pay"}), other.asked())
         )
-        creating = asyncio.create_task(would_create(other.engine, ORDERS, TopicRecord(), other.asked()))
+        creation = await other.writing.creation(ORDERS, TopicRecord())
+        creating = asyncio.create_task(would_create(other.engine, ORDERS, creation, other.asked()))
         await turns()
         other.log.resume()
         assert (await changing).changed

@@ -141,11 +141,16 @@ async def test_a_log_without_its_beginning_and_a_snapshot_without_a_whole_commit
     assert "not at 0" in error.reason
 
 
-async def test_a_log_that_begins_after_the_only_whole_commit_is_refused(store: MemoryStore, root: Path) -> None:
+async def test_a_log_that_begins_after_the_only_whole_commit_is_refused_with_what_is_damaged(
+    store: MemoryStore, root: Path
+) -> None:
     tables = await history(store, root)
     without(store, tables.commits[1].to[0])
     damage(tables, 2)
-    assert isinstance(await refusal(store, root), LogGap)
+    error = await refusal(store, root)
+    assert isinstance(error, LogGap)
+    assert f"{commit_path(root, 2)} is damaged" in error.reason
+    assert "from a backup" in error.hint
 
 
 async def test_a_log_that_lost_what_the_snapshot_holds_is_refused(store: MemoryStore, root: Path) -> None:

@@ -12,7 +12,10 @@ from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import LOG_TOPIC, WilfulCluster
 from tests.runtime.nodes import running
 from tests.server.rest import RestNode
+from topicfold.model.names import parse_topic
+from topicfold.model.records import TopicRecord
 from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
+from topicfold.runtime.writing import Writing
 from topicfold.server.app import create_app
 from topicfold.settings import Settings
 
@@ -54,6 +57,37 @@ async def test_both_apis_make_grow_and_delete_topics_in_kafka(rest: RestNode, cl
     assert cluster.partitions() == {}
 
 
+async def test_a_deletion_names_the_kafka_topic_that_it_deleted(rest: RestNode, cluster: WilfulCluster) -> None:
+    await rest.done("PUT", NATIVE, {"partitions": 2, "kafkaName": "legacy"})
+    await rest.done("PUT", f"{ADMIN}-plain")
+    await rest.done("PUT", f"{ADMIN}-parted/partitions", 3)
+    await rest.done("PUT", f"{NATIVE}-gone", {})
+    await rest.done("PUT", "/admin/v2/non-persistent/public/default/orders")
+    await cluster.delete("orders-gone")
+    deleted = {
+        path: (await rest.send("DELETE", path)).headers.get("x-deleted-kafka-topic")
+        for path in (
+            NATIVE,
+            f"{ADMIN}-plain",
+            f"{ADMIN}-parted/partitions",
+            f"{NATIVE}-gone",
+            "/admin/v2/non-persistent/public/default/orders",
+        )
+    }
+    assert [*deleted.values()] == ["legacy", "orders-plain", "orders-parted", None, None]
+
+
+async def test_a_deletion_names_no_kafka_topic_that_it_left(rest: RestNode, cluster: WilfulCluster) -> None:
+    await rest.done("PUT", NATIVE, {})
+    await Writing(rest.node.engine).record_topic(
+        parse_topic("twin"), TopicRecord(kafka_name="orders"), rest.node.asked()
+    )
+    assert "x-deleted-kafka-topic" not in (await rest.send("DELETE", NATIVE)).headers
+    assert cluster.partitions() == {"orders": 1}
+    last = await rest.send("DELETE", "/api/v1/topics/public/default/twin")
+    assert last.headers["x-deleted-kafka-topic"] == "orders"
+
+
 async def test_a_cluster_that_is_away_is_503_and_nothing_is_made(rest: RestNode, cluster: WilfulCluster) -> None:
     cluster.is_reachable = False
     assert await rest.problem("PUT", NATIVE, {}) == (503, "cluster_unavailable")
@@ -78,6 +112,29 @@ async def test_a_kafka_topic_with_other_partitions_is_409_and_says_their_number(
     await cluster.create("refunds", 1)
     answer = await rest.send("PUT", "/api/v1/topics/public/default/refunds", {"partitions": 5})
     assert "exists with 1 partition, not 5" in answer.json()["reason"]
+
+
+@pytest.mark.parametrize("adopt", ["", "&adopt=true"])
+async def test_a_dry_run_tells_without_kafka_that_a_kafka_topic_is_anothers(
+    rest: RestNode, cluster: WilfulCluster, adopt: str
+) -> None:
+    await rest.done("PUT", NATIVE, {})
+    twin, body = "/api/v1/topics/public/default/twin?", {"kafkaName": "orders"}
+    cluster.is_reachable = False
+    tried = (await rest.send("PUT", f"{twin}dryRun=All{adopt}", body)).json()
+    real = (await rest.send("PUT", f"{twin}{adopt}", body)).json()
+    assert tried["reason"] == "the Kafka topic orders belongs to another topic"
+    assert {**tried, "requestId": ""} == {**real, "requestId": ""}
+
+
+@pytest.mark.parametrize(("adopt", "status"), [("", 400), ("&adopt=true", 204)])
+async def test_a_dry_run_tells_without_kafka_that_a_name_is_none_of_kafkas(
+    rest: RestNode, cluster: WilfulCluster, adopt: str, status: int
+) -> None:
+    cluster.is_reachable = False
+    for name in ("a%20b", "__internal", LOG_TOPIC):
+        path = f"/api/v1/topics/public/default/{name}?dryRun=All{adopt}"
+        assert (await rest.send("PUT", path, {})).status_code == status
 
 
 async def test_a_doctor_says_why_the_cluster_does_not_answer_until_it_does(cluster: WilfulCluster) -> None:
@@ -175,6 +232,7 @@ async def test_health_and_metrics_tell_how_records_and_cluster_agree_without_a_n
         text = (await rest.send("GET", "/metrics")).text
         assert 'topicfold_cluster_topics{state="missing"} 1.0' in text
         assert "topicfold_cluster_reachable 1.0" in text
+        assert f'topicfold_cluster_info{{cluster_id="{await cluster.reach()}"}} 1.0' in text
         assert "secret" not in text
 
 

@@ -421,9 +421,11 @@ async def test_a_client_that_stops_reading_is_kept_little_for_and_gets_the_rest_
             await orders.node.label(k=f"{number:0100}")
         await fast.frames(8_001)
         held = [each._sink._transport.get_write_buffer_size() for each in orders.node.engine.watches.watchers]
+        metrics = (await orders.send("GET", "/metrics")).text
         slow._reader._transport.resume_reading()  # type: ignore[attr-defined]
         told = await slow.frames(8_001)
     assert max(held) < 130_000
+    assert "topicfold_watchers_behind 1.0" in metrics
     assert [frame.members["topic"]["labels"]["k"] for frame in told[1:]] == [f"{n:0100}" for n in range(8_000)]
 
 
@@ -462,5 +464,6 @@ async def test_metrics_count_watchers_frames_and_resets(orders: RestNode, port: 
         await stream.frames(3)
         text = (await orders.send("GET", "/metrics")).text
     assert "topicfold_watchers 1.0" in text
+    assert "topicfold_watchers_behind 0.0" in text
     assert "topicfold_watch_events_total 2.0" in text
     assert 'topicfold_watch_resets_total{reason="invalid_request"} 1.0' in text

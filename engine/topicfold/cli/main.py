@@ -63,14 +63,15 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
 _OTHER_NAMES: Mapping[str, str] = {"topic-policies": "topicPolicies"}
 
 _MEANT: Mapping[str, str] = {
-    "find": "topics list",
-    "search": "topics list",
-    "describe": "topics get",
-    "show": "topics get",
-    "label": "topics set-custom-labels",
-    "tag": "topics set-custom-labels",
+    "find": "topics list --help",
+    "search": "topics list --help",
+    "describe": "topics get --help",
+    "show": "topics get --help",
+    "label": "topics set-custom-labels --help",
+    "tag": "topics set-custom-labels --help",
+    "completion": "--show-completion",
 }
-"""Commands that there are not, under which others are looked for."""
+"""Commands that there are not, and what to type instead."""
 
 _UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -194,20 +195,20 @@ def _usage(error: typer.TyperException) -> int:
     path = context.command_path if context else PROGRAM
     # Typer shows what pydantic says, to which a value is an input, and of what kind the error is.
     message = re.sub("Value error, |Input (?=should be)|, unable to parse string as .*", "", error.format_message())
-    if (unknown := _NO_COMMAND.match(message)) and (elsewhere := _commands_called(unknown["name"])):
+    if (unknown := _NO_COMMAND.match(message)) and (elsewhere := _found_elsewhere(unknown["name"])):
         # What is spelled nearly so is not meant, then.
-        helps = "; or ".join(f"{PROGRAM} {each} --help" for each in elsewhere[:_MOST_NAMED])
-        _plain_output().failure(f"{unknown[0]}.", helps)
+        typed = "; or ".join(f"{PROGRAM} {each}" for each in elsewhere[:_MOST_NAMED])
+        _plain_output().failure(f"{unknown[0]}.", typed)
     else:
         more = said_of_argument(error) or f"{_commands_that_take(error)}{said_of_names(error)}"
         _plain_output().failure(message, f"{path} --help{more}")
     return error.exit_code
 
 
-def _commands_called(name: str) -> list[str]:
-    """Return the commands of that name, each as it is typed, whichever groups they are in; the hidden ones last.
+def _found_elsewhere(name: str) -> list[str]:
+    """Return what tells of the commands of that name, whichever groups they are in; of the hidden ones last.
 
-    Where there is none, the one that may be looked for under it.
+    Where there is none, what may be looked for under it.
     """
     groups = {"": get_command(app), **{group: get_command(import_module(_GROUPS[group][0]).app) for group in _GROUPS}}
     found = {
@@ -217,7 +218,7 @@ def _commands_called(name: str) -> list[str]:
     }
     if not found and name in _MEANT:
         return [_MEANT[name]]
-    return sorted(found, key=lambda each: found[each])
+    return [f"{each} --help" for each in sorted(found, key=lambda each: found[each])]
 
 
 def _commands_that_take(error: typer.TyperException) -> str:

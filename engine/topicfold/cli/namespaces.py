@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from topicfold.cli import namespace_properties, permissions
-from topicfold.cli.arguments import Force, Namespace, Tenant
+from topicfold.cli.arguments import Force, Namespace
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
+from topicfold.cli.completion import complete_tenants
 from topicfold.cli.output import escaped
 from topicfold.cli.policy_commands import namespace_policies
 from topicfold.cli.policy_group import policy_group
 from topicfold.cli.policy_output import show_policy
 from topicfold.cli.question import LOSES_RECORDS, Yes, is_somebody_there, require_yes
+from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.counting import counted
 from topicfold.model.names import DEFAULT_TENANT
@@ -20,6 +24,11 @@ if TYPE_CHECKING:
     from topicfold.client import Client
 
 app = new_app(group=policy_group(*namespace_policies()))
+
+TenantOrDefault = Annotated[
+    str | None,
+    typer.Argument(metavar="TENANT", help=f"A tenant (default {DEFAULT_TENANT}).", autocompletion=complete_tenants),
+]
 
 
 @command(app, "create", CREATION_OPTIONS)
@@ -34,17 +43,21 @@ def create(session: Session, namespace: Namespace) -> None:
 
 
 @command(app, "list")
-def list_namespaces(session: Session, tenant: Tenant = DEFAULT_TENANT) -> None:
+def list_namespaces(session: Session, tenant: TenantOrDefault = None) -> None:
     """List the namespaces of a tenant.
 
     \b
     Example:
       topicfold namespaces list acme
     """
-    names = session.client.list_namespaces(tenant)
+    asked = tenant or DEFAULT_TENANT
+    names = session.client.list_namespaces(asked)
     session.output.show(list(names), names, ("NAMESPACE",), [(name,) for name in names])
     if not names:
-        session.output.note(f"tenant {tenant} has no namespaces")
+        session.output.note(f"tenant {asked} has no namespaces")
+    if tenant is None and set(session.client.list_tenants()) - {DEFAULT_TENANT}:
+        others = f"these are those of tenant {DEFAULT_TENANT}; topicfold tenants list shows all tenants"
+        session.output.note(on_the_same_server(others, session.config))
 
 
 @command(app, "delete", CHANGE_OPTIONS)

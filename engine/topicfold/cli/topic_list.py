@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Namespace = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAMESPACE]",
+        metavar="NAMESPACE",
         help="tenant/namespace, or a pattern such as 'acme/*' (default public/default).",
         autocompletion=complete_namespaces,
     ),

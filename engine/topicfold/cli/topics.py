@@ -21,6 +21,7 @@ from topicfold.model.names import PERSISTENT, parse_topic
 
 if TYPE_CHECKING:
     from topicfold.client import Topic as TopicRecord
+    from topicfold.client import TopicDeleted
 
 app = new_app(group=policy_group(*older_topic_policies()))
 
@@ -122,8 +123,7 @@ def delete(session: Session, topic: Topic) -> None:
     Example:
       topicfold topics delete orders --reason "service retired"
     """
-    written = session.client.delete_plain_topic(topic, **session.changes)
-    session.show_change("deleted", str(parse_topic(topic)), written)
+    _show_deletion(session, topic, session.client.delete_plain_topic(topic, **session.changes))
 
 
 @command(app, "delete-partitioned-topic", CHANGE_OPTIONS)
@@ -134,8 +134,7 @@ def delete_partitioned_topic(session: Session, topic: Topic) -> None:
     Example:
       topicfold topics delete-partitioned-topic orders
     """
-    written = session.client.delete_partitioned_topic(topic, **session.changes)
-    session.show_change("deleted", str(parse_topic(topic)), written)
+    _show_deletion(session, topic, session.client.delete_partitioned_topic(topic, **session.changes))
 
 
 @command(app, "set-custom-labels", CHANGE_OPTIONS)
@@ -201,6 +200,12 @@ def remove_custom_labels(
 command(app, "effective")(effective.effective)
 properties.add_to(app)
 permissions.add_to(app, "topic", Topic, "orders")
+
+
+def _show_deletion(session: Session, topic: str, deleted: TopicDeleted) -> None:
+    session.show_change("deleted", str(parse_topic(topic)), deleted)
+    if deleted.kafka_topic is not None:
+        session.output.note(f"its Kafka topic {deleted.kafka_topic} was deleted with all its messages")
 
 
 def _labels_before(session: Session, topic: str, keys: Collection[str]) -> Collection[str]:

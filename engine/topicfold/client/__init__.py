@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from topicfold.client.answers import Found, Operation, Readiness, ServerVersion, Tenant, Topic, Written
+from topicfold.client.answers import Found, Operation, Readiness, ServerVersion, Tenant, Topic, TopicDeleted, Written
 from topicfold.client.client import Client
 from topicfold.client.conversation import RetryRule
 from topicfold.client.errors import (
@@ -86,6 +86,7 @@ __all__ = [
     "ServerVersion",
     "Tenant",
     "Topic",
+    "TopicDeleted",
     "UnexpectedAnswer",
     "Watch",
     "Written",

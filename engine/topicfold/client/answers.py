@@ -27,6 +27,16 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicDeleted(Written):
+    """A topic's deletion. `kafka_topic` is the Kafka topic that was deleted too, with all its messages.
+
+    It is None if there was none, if the server leaves Kafka alone, or if it had been deleted by an earlier attempt.
+    """
+
+    kafka_topic: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Tenant:
     """A tenant's record."""
 

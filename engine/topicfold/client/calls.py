@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from topicfold.client.answers import Topic, Written
-from topicfold.client.call import Answer, Call, ChangeOptions, change, change_headers, names_in, percent_encoded
+from topicfold.client.answers import Topic, TopicDeleted, Written
+from topicfold.client.call import (
+    Answer,
+    Call,
+    ChangeOptions,
+    Query,
+    change,
+    change_headers,
+    names_in,
+    percent_encoded,
+    written,
+)
 from topicfold.client.find_calls import pairs
 from topicfold.client.paths import domain_query, native_topic_path, path_of
 from topicfold.model.names import parse_namespace
+from topicfold.wire.headers import DELETED_KAFKA_TOPIC
 
 
 def list_topics(
@@ -40,6 +51,17 @@ def patch_topic(topic: str, changes: Mapping[str, Any], o: ChangeOptions) -> Cal
 def roll_back(topic: str, to: str | int, o: ChangeOptions) -> Call[Written]:
     """Ask to give a topic back what a version of it said."""
     return change("POST", f"{native_topic_path(topic)}/rollback", o, query=domain_query(topic), body={"to": str(to)})
+
+
+def delete_topic(path: str, query: Query, o: ChangeOptions) -> Call[TopicDeleted]:
+    """Ask to delete the topic that a path and a query name."""
+    return Call("DELETE", path, _deleted, query, headers=change_headers(o))
+
+
+def _deleted(answer: Answer) -> TopicDeleted:
+    change = written(answer)
+    kafka_topic = answer.headers.get(DELETED_KAFKA_TOPIC.lower())
+    return TopicDeleted(change.operation, change.position, change.etag, kafka_topic)
 
 
 def topic_in(answer: Answer) -> Topic:

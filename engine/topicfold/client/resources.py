@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from topicfold.client import calls
 from topicfold.client.answer_shape import DIAGNOSIS, READINESS
-from topicfold.client.answers import Operation, Readiness, ServerVersion, Tenant, Topic, Written
+from topicfold.client.answers import Operation, Readiness, ServerVersion, Tenant, Topic, TopicDeleted, Written
 from topicfold.client.call import (
     Answer,
     Call,
@@ -201,20 +201,20 @@ class ResourceCalls(InOwnNamespace):
         return change("POST", f"{topic_path(self._in_full(topic))}/partitions", options, body=partitions)
 
     @asks
-    def delete_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
+    def delete_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[TopicDeleted]:
         """Delete a topic, partitioned or not."""
         name = self._in_full(topic)
-        return change("DELETE", native_topic_path(name), options, query=domain_query(name))
+        return calls.delete_topic(native_topic_path(name), domain_query(name), options)
 
     @asks
-    def delete_plain_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
+    def delete_plain_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[TopicDeleted]:
         """Delete a topic that is not partitioned; raise `WrongKind` if it is."""
-        return change("DELETE", topic_path(self._in_full(topic)), options)
+        return calls.delete_topic(topic_path(self._in_full(topic)), (), options)
 
     @asks
-    def delete_partitioned_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
+    def delete_partitioned_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[TopicDeleted]:
         """Delete a partitioned topic with its partitions; raise `WrongKind` if it is not partitioned."""
-        return change("DELETE", f"{topic_path(self._in_full(topic))}/partitions", options)
+        return calls.delete_topic(f"{topic_path(self._in_full(topic))}/partitions", (), options)
 
     @asks
     def get_labels(self, topic: str) -> Call[dict[str, str]]:

@@ -65,9 +65,9 @@ class KafkaCluster:
         """Where the cluster is."""
         return self._bootstrap
 
-    async def reach(self) -> None:
-        """Return if a broker answers; from then on the controller that it names is the one that is asked."""
-        await self._metadata(_ANY_TOPIC)
+    async def reach(self) -> str:
+        """Return the cluster's id if a broker answers; from then on the controller that it names is asked."""
+        return str((await self._metadata(_ANY_TOPIC)).cluster_id)
 
     async def topics(self) -> Mapping[str, KafkaTopic]:
         """Return all topics by name, internal ones too, without their ids."""

@@ -39,8 +39,8 @@ class Cluster(Protocol):
         """Where the cluster is."""
         ...
 
-    async def reach(self) -> None:
-        """Return if the cluster answers."""
+    async def reach(self) -> str:
+        """Return the id that the cluster has given itself, the same wherever it is asked, if it answers."""
         ...
 
     async def topics(self) -> Mapping[str, KafkaTopic]:

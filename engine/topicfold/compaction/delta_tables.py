@@ -52,7 +52,7 @@ def opened(root: Path, table: str) -> DeltaTable:
             delta.alter.set_table_properties(told)
         except DeltaError as error:
             if _delta(path).version() == before:
-                raise _unusable(path, "takes no change", error) from error
+                raise _takes_no_change(delta, path, error) from error
         else:
             sync_entry(path, delta.version())
         delta = _delta(path)
@@ -66,26 +66,28 @@ def _require_plain(delta: DeltaTable, path: Path) -> None:
         SnapshotDamaged: somebody gave it one of Delta's features for readers. Of a table with deletion vectors,
             deltalake 1.6.6 reads no row, but writes it as if they were not there.
     """
-    if not (features := delta.protocol().reader_features):
-        return
-    own = _plain_version(delta, path)
-    log = path / "_delta_log"
-    raise SnapshotDamaged(
-        f"{log} takes no change: somebody gave the table Delta's {', '.join(map(str, features))}",
-        hint=way_out(path.name) if own is None else
-        f"Remove the entries and checkpoints above version {own} from it, which others wrote, and _last_checkpoint.",
-        sequence=0,
-        path=str(path),
-    )  # fmt: skip
+    if features := delta.protocol().reader_features:
+        raise _takes_no_change(delta, path, f"somebody gave the table Delta's {', '.join(map(str, features))}")
 
 
-def _plain_version(delta: DeltaTable, path: Path) -> int | None:
-    """Return the job's last version of a table; None if that is not known, or if it has a feature for readers, too."""
-    own = last_own_version(delta, path)
+def _takes_no_change(delta: DeltaTable, path: Path, why: object) -> SnapshotDamaged:
+    """Return the error that the table at `path`, as `delta` is, takes no change.
+
+    The way out is to go back to the job's last version, if others have changed what the table demands since.
+    """
+    hint = way_out(path.name)
     with suppress(DeltaError):
-        if own is not None and not DeltaTable(str(path), version=own).protocol().reader_features:
-            return own
-    return None
+        own = last_own_version(delta, path)
+        before = None if own is None else DeltaTable(str(path), version=own)
+        if before and not before.protocol().reader_features and _demands(before) != _demands(delta):
+            hint = f"Remove the entries and checkpoints above version {own} from it, which others wrote, "
+            hint += "and _last_checkpoint."
+    return _unusable(path, f"takes no change: {_first_line(why)}", hint)
+
+
+def _demands(delta: DeltaTable) -> object:
+    """Return what a version of a table demands of who writes it."""
+    return delta.protocol(), delta.metadata().configuration
 
 
 def noted_commit(root: Path, table: str) -> int:
@@ -164,7 +166,7 @@ def write_version(
     except CommitFailedError as error:
         if _delta(path).version() > delta.version():
             return False
-        raise _unusable(path, "takes no change", error) from error
+        raise _takes_no_change(delta, path, error) from error
     return True
 
 
@@ -194,10 +196,13 @@ def _delta(path: Path) -> DeltaTable:
     try:
         return DeltaTable(str(path))
     except DeltaError as error:
-        raise _unusable(path, "is damaged", error) from error
+        raise _unusable(path, f"is damaged: {_first_line(error)}", way_out(path.name)) from error
 
 
-def _unusable(path: Path, how: str, error: DeltaError) -> SnapshotDamaged:
+def _unusable(path: Path, how: str, hint: str) -> SnapshotDamaged:
     """Return the error that says what is wrong with the Delta log of the table at `path`."""
-    reason = f"{path / '_delta_log'} {how}: {str(error).splitlines()[0][:200]}"
-    return SnapshotDamaged(reason, hint=way_out(path.name), sequence=0, path=str(path))
+    return SnapshotDamaged(f"{path / '_delta_log'} {how}", hint=hint, sequence=0, path=str(path))
+
+
+def _first_line(why: object) -> str:
+    return str(why).splitlines()[0][:200]

@@ -77,12 +77,16 @@ class Asked(NamedTuple):
 
 
 class Written(NamedTuple):
-    """An answered write. `etag` is the record's after it; `revision` a position at which it is visible."""
+    """An answered write. `etag` is the record's after it; `revision` a position at which it is visible.
+
+    `deleted_kafka_topic` is the Kafka topic that this request deleted, "" for none.
+    """
 
     etag: str
     revision: Revision
     operation: str
     changed: bool
+    deleted_kafka_topic: str = ""
 
 
 class Cut(NamedTuple):

@@ -9,9 +9,7 @@ import asyncio
 
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind, Operation, Verdict, is_refusal
-from topicfold.model.kafka_names import kafka_name
-from topicfold.model.names import PERSISTENT, TopicName
-from topicfold.model.records import TopicRecord
+from topicfold.model.names import TopicName
 from topicfold.model.updates import Updater
 from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.conditions import Conditions, MustLook
@@ -23,17 +21,14 @@ from topicfold.runtime.tenancy import look_at
 from topicfold.runtime.update import Target, Update
 
 
-async def would_create(engine: Engine, name: TopicName, record: TopicRecord, asked: Asked) -> Written:
-    """Return what making a topic would come to.
+async def would_create(engine: Engine, name: TopicName, creation: Updater, asked: Asked) -> Written:
+    """Return what making a topic would come to, by an update of `Writing.creation` or `Writing.recording`.
 
     Raises:
-        InvalidName: it has no Kafka name of its own and the record names none.
         AlreadyExists, NamespaceNotFound, InvalidRequest: it would be refused.
         LogUnavailable, PositionTimeout: the log cannot be asked.
     """
-    if record.kafka_name is None and name.domain == PERSISTENT:
-        kafka_name(name)
-    return await _tried(engine, name, updates.create(record, f"topic {name}"), asked, replaces_whole=True)
+    return await _tried(engine, name, creation, asked, replaces_whole=True)
 
 
 async def would_change(engine: Engine, name: TopicName, updater: Updater, asked: Asked) -> Written:

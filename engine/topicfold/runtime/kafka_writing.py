@@ -28,6 +28,7 @@ from topicfold.errors import (
     Wait,
 )
 from topicfold.model import kafka_steps
+from topicfold.model.adoption import KafkaTopic
 from topicfold.model.events import AggregateKind, Verdict, operation_text
 from topicfold.model.names import TopicName, recorded_topic, topic_of_key
 from topicfold.model.records import Pending, Step, TopicRecord
@@ -77,20 +78,15 @@ class KafkaWriting(Writing):
         written = await self._topic(name, kafka_steps.create(str(name), new, refusal), asked, replaces_whole=True)
         return await self._finished(name, Step.MAKE, written, asked)
 
-    async def record_topic(self, name: TopicName, record: TopicRecord, asked: Asked) -> Written:
-        """Make a topic's record and nothing else, of a Kafka topic that no other record stands for.
-
-        Raises:
-            InvalidName: it has no Kafka name of its own and the record names none.
-            InvalidLabels: all violations at once.
-            AlreadyExists: the topic, or its Kafka topic as another topic's.
-            NamespaceNotFound: refused.
-            ClusterUnavailable: one of that name is being deleted, and Kafka has not followed yet.
-        """
+    async def creation(self, name: TopicName, record: TopicRecord) -> Updater:
+        """Return the update of `create_topic`, as far as it can be known without asking Kafka."""
         self._check_creation(name, record)
-        kafka_topic = self._kafka_topics.standing(name, record)
-        refusal = await self._refusal_of_a_second(kafka_topic, name) if kafka_topic else None
-        return await self._topic(name, kafka_steps.create(str(name), record, refusal), asked, replaces_whole=True)
+        return await self._creation(name, record, self._kafka_topics.intended(name, record))
+
+    async def recording(self, name: TopicName, record: TopicRecord) -> Updater:
+        """Return the update that makes a topic's record, refused if its Kafka topic belongs to another topic."""
+        self._check_creation(name, record)
+        return await self._creation(name, record, self._kafka_topics.standing(name, record))
 
     async def delete_topic(self, name: TopicName, asked: Asked, *, is_partitioned: bool | None = None) -> Written:
         """End a topic and delete its Kafka topic with all that is in it; `is_partitioned` None takes either kind.
@@ -103,8 +99,11 @@ class KafkaWriting(Writing):
             OutcomeUnknown: the topic's end is decided, and Kafka follows.
         """
 
+        found: KafkaTopic | None = None
+
         async def updater() -> Updater:
-            seen = record_of(self._engine, name)
+            nonlocal found
+            seen, found = record_of(self._engine, name), None
             kafka_topic = await self._kafka_topic(name, seen)
             if kafka_topic is None:
                 return kafka_steps.end(str(name), seen, None, is_partitioned=is_partitioned)
@@ -117,7 +116,8 @@ class KafkaWriting(Writing):
             return kafka_steps.end(str(name), seen, found.id if found else "", is_partitioned=is_partitioned)
 
         written = await self._looking(name, updater, asked, replaces_whole=True)
-        return await self._finished(name, Step.END, written, asked)
+        finished = await self._finished(name, Step.END, written, asked)
+        return finished._replace(deleted_kafka_topic=found.name if found else "")
 
     async def grow_partitions(self, name: TopicName, partitions: int, asked: Asked) -> Written:
         """Raise the number of partitions of a partitioned topic, in Kafka too.
@@ -195,6 +195,10 @@ class KafkaWriting(Writing):
         """Return the Kafka topic that comes and goes with `record`: none that another topic stands for too."""
         kafka_topic = None if record is None else self._kafka_topics.standing(name, record)
         return kafka_topic if kafka_topic and not await self._is_anothers(kafka_topic, name) else None
+
+    async def _creation(self, name: TopicName, record: TopicRecord, kafka_topic: str | None) -> Updater:
+        refusal = await self._refusal_of_a_second(kafka_topic, name) if kafka_topic else None
+        return kafka_steps.create(str(name), record, refusal)
 
     async def _refusal_of_a_second(self, kafka_topic: str, name: TopicName) -> Refuse | None:
         """Return what is against `name` standing for `kafka_topic` too. Does not say whose it is: it may be hidden."""

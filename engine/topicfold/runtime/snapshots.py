@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -110,7 +110,7 @@ class Snapshots:
         if found is not None:
             ends = await log.known_end_offsets()
             reached = starts.keys() & ends.keys()
-            _require_joined({each: found.states[each] for each in reached}, starts, ends)
+            _require_joined({each: found.states[each] for each in reached}, starts, ends, found.damaged)
             await require_same_records(log, {each: last for each, last in found.newest.items() if each in reached})
             self._unconfirmed = {each: last for each, last in found.newest.items() if each not in reached}
             return dict(found.states)
@@ -231,14 +231,21 @@ def without_log(reason: str) -> WrongSnapshot:
     )
 
 
-def _require_joined(states: Mapping[int, PartitionState], starts: Mapping[int, int], ends: Mapping[int, int]) -> None:
-    """Return if the log goes on where `states` end."""
+def _require_joined(
+    states: Mapping[int, PartitionState],
+    starts: Mapping[int, int],
+    ends: Mapping[int, int],
+    damaged: Sequence[SnapshotDamaged],
+) -> None:
+    """Return if the log goes on where `states` end; `damaged` are the newer commits, which were passed over."""
     for partition, state in states.items():
         if starts[partition] > state.position:
+            passed_over = f": {damaged[0].reason}" if damaged else ""
             raise LogGap(
                 f"partition {partition} of the log begins at offset {starts[partition]}, "
-                f"and the snapshot ends before offset {state.position}",
-                hint="Restore the newest commits of the snapshot, or what is missing of the log.",
+                f"and the snapshot ends before offset {state.position}{passed_over}",
+                hint="Restore the newest commits of the snapshot from a backup, or what is missing of the log from a "
+                "copy; see docs/recovery.md.",
                 partition=partition,
                 expected=state.position,
                 found=starts[partition],

@@ -41,11 +41,12 @@ class UpkeepReport:
 
     `counts` are of topics: `waiting` for a step in Kafka, and, where the cluster is followed, `present` in both,
     `missing` in Kafka, with `fewer_partitions` there, and `not_adopted` because they can have no record, or
-    may have one that cannot be read.
+    may have one that cannot be read. `cluster_id` is the cluster's own id, "" until it has answered.
     """
 
     is_reachable: bool | None
     counts: Mapping[str, int]
+    cluster_id: str = ""
 
 
 class Upkeep:
@@ -66,6 +67,7 @@ class Upkeep:
             ClusterFollower(engine, cluster, self.writing, kafka_topics.is_protected) if options.follows else None
         )
         self._is_reachable: bool | None = None
+        self._cluster_id = ""
         self.trouble: ClusterUnavailable | None = None
         """Why Kafka did not answer last, or turned this node away."""
         self._waits_for = ""
@@ -104,12 +106,12 @@ class Upkeep:
 
     def report(self, waiting: int) -> UpkeepReport:
         """Return how things were at the last look, where so many topics wait for a step in Kafka."""
-        return UpkeepReport(self._is_reachable, {"waiting": waiting, **self.followed})
+        return UpkeepReport(self._is_reachable, {"waiting": waiting, **self.followed}, self._cluster_id)
 
     async def run_once(self) -> None:
         """Do once what is to be done; errors are told, not raised."""
         try:
-            await self._cluster.reach()
+            self._cluster_id = await self._cluster.reach()
             self._on_answer()
             if self._repair:
                 await self._repair.run()

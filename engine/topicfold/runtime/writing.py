@@ -62,8 +62,28 @@ class Writing:
             AlreadyExists, NamespaceNotFound: refused.
             ClusterUnavailable: one of that name is being deleted, and Kafka has not followed yet.
         """
+        return await self._topic(name, await self.recording(name, record), asked, replaces_whole=True)
+
+    async def creation(self, name: TopicName, record: TopicRecord) -> Updater:
+        """Return the update of `create_topic`, as far as it can be known without asking Kafka.
+
+        Raises:
+            InvalidName: it has no Kafka name of its own and the record names none, or Kafka allows no such name.
+            InvalidLabels: all violations at once.
+            NotReady, LogUnavailable, PositionTimeout: it could not be looked at what the update depends on.
+        """
+        return await self.recording(name, record)
+
+    async def recording(self, name: TopicName, record: TopicRecord) -> Updater:
+        """Return the update of `record_topic`.
+
+        Raises:
+            InvalidName: it has no Kafka name of its own and the record names none.
+            InvalidLabels: all violations at once.
+            NotReady, LogUnavailable, PositionTimeout: it could not be looked at what the update depends on.
+        """
         self._check_creation(name, record)
-        return await self._topic(name, updates.create(record, f"topic {name}"), asked, replaces_whole=True)
+        return updates.create(record, f"topic {name}")
 
     async def delete_topic(self, name: TopicName, asked: Asked, *, is_partitioned: bool | None = None) -> Written:
         """End a topic, its labels and policies with it; `is_partitioned` None takes either kind.

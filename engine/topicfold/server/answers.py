@@ -23,6 +23,7 @@ UNCHANGED = {304: "The record still has the ETag of `If-None-Match`."}
 
 _JSON = JSON_TYPE.encode()
 _TAG = re.compile(rb'"[^"]*"')
+_DELETED_KAFKA_TOPIC = headers.DELETED_KAFKA_TOPIC.lower().encode()
 _ETAG = headers.ETAG.lower().encode()
 _IF_NONE_MATCH = headers.IF_NONE_MATCH.lower().encode()
 _LOG_AGE = headers.LOG_AGE.lower().encode()
@@ -102,6 +103,8 @@ def unwritten_answer(seen: Revision) -> Response:
 def written_answer(written: Written, value: Any = None, status: int = 204) -> Response:
     """Return that a change is applied and readable; with `value` the record after it."""
     said = [*_version_of(written), (_OPERATION_ID, written.operation.encode())]
+    if written.deleted_kafka_topic:
+        said.append((_DELETED_KAFKA_TOPIC, written.deleted_kafka_topic.encode()))
     return Answer(status, said, None if value is None else orjson.dumps(value))
 
 

@@ -145,6 +145,11 @@ class _EngineFigures(Collector):
         yield from _agreement_figures(engine)
         watches = engine.watches
         yield GaugeMetricFamily("topicfold_watchers", "Open watches.", value=len(watches.watchers))
+        yield GaugeMetricFamily(
+            "topicfold_watchers_behind",
+            "Open watches that are not up to date: just opened, or their clients do not read.",
+            value=watches.behind,
+        )
         yield CounterMetricFamily("topicfold_watch_events", "Frames sent to watchers.", value=watches.pump.delivered)
         resets = CounterMetricFamily("topicfold_watch_resets", "Watches that had to start over.", labels=("reason",))
         for cause in sorted(RESET_CAUSES):
@@ -193,6 +198,12 @@ class _ClusterFigures(Collector):
                 "Whether the Kafka cluster answered the last request.",
                 value=report.is_reachable,
             )
+        if report.cluster_id:
+            cluster = GaugeMetricFamily(
+                "topicfold_cluster_info", "Always 1; the label is the Kafka cluster's own ID.", labels=("cluster_id",)
+            )
+            cluster.add_metric((report.cluster_id,), 1)
+            yield cluster
         topics = GaugeMetricFamily(
             "topicfold_cluster_topics", "Topics, by how their record and Kafka topic agree.", labels=("state",)
         )

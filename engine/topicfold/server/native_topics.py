@@ -45,6 +45,7 @@ from topicfold.server.routes import (
 )
 from topicfold.server.topics import creation
 from topicfold.server.versions import AT_QUERY, readable_since, topic_at
+from topicfold.wire.headers import DELETED_KAFKA_TOPIC
 from topicfold.wire.resources import NewTopic, TopicItem, TopicPatch, topic_item
 
 NATIVE_TOPIC = "/api/v1/topics/{tenant}/{namespace}/{topic}"
@@ -98,10 +99,11 @@ class NativeTopics:
         if scopes:
             must_have_policies(node)
         asked = asked_to_write(request, node, *creation(record), *(["adopt"] if adopts else []))
+        writing = node.writing
         if is_dry(request):
-            return dry_answer(await would_create(node.engine, name, record, asked))
-        make = node.writing.record_topic if adopts else node.writing.create_topic
-        written = await make(name, record, asked)
+            update = await (writing.recording if adopts else writing.creation)(name, record)
+            return dry_answer(await would_create(node.engine, name, update, asked))
+        written = await (writing.record_topic if adopts else writing.create_topic)(name, record, asked)
         return written_answer(written, topic_item(TopicView(str(name), written.etag, record)), 201)
 
     async def change(self, request: Request) -> Response:
@@ -195,6 +197,6 @@ def operations(node: Node) -> Sequence[Operation]:
                   body=TopicPatch, without_body="nothing is changed", query=domain | DRY_QUERY, needs=UPDATE_TOPIC,
                   errors=(*WRITE_ERRORS, *missing, *POLICIES_REFUSED, InvalidLabels, *UNREADABLE)),
         Operation("deleteTopicRecord", "DELETE", path, topics.delete, "Delete a topic", 204, query=domain,
-                  needs=MANAGE_TOPIC,
+                  headers=(DELETED_KAFKA_TOPIC,), needs=MANAGE_TOPIC,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound)),
     )  # fmt: skip

@@ -95,6 +95,11 @@ class Watches:
             self.window.add(partition, effect, event.audit)
             self.pump.note(partition, effect, event.audit)
 
+    @property
+    def behind(self) -> int:
+        """How many watchers are not up to date: they have just come, or their clients do not read. Cost: O(groups)."""
+        return len(self.watchers) - sum(len(group.members) for group in self.groups)
+
     def now(self, partitions: frozenset[int]) -> dict[int, int]:
         """Return where these partitions are folded up to."""
         return {partition: self.states[partition].position for partition in partitions}
