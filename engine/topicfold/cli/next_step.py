@@ -16,7 +16,7 @@ from topicfold.model.names import DEFAULT_NAMESPACE, argument, parse_topic
 
 _CREATE_NAMESPACE = "topicfold namespaces create {namespace}"
 _START_OVER = (
-    "delete the topic if it exists, with its labels and messages; then "
+    "to start over, delete the topic, if it exists, with its labels and messages; then "
     "topicfold topics create-partitioned-topic --partitions {partitions} {topic}"
 )
 _MAKE_AGAIN = "if it was deleted, make it again, then roll back: topicfold topics create {topic}"
@@ -70,7 +70,7 @@ _NEXT_STEP: Mapping[str, str | tuple[str, ...]] = {
     "topic_not_found": "topicfold topics list {namespace}",
     "version_not_found": ("topicfold history {topic}; near it are {nearest}", "topicfold topics list {namespace}"),
     "invalid_pattern": (
-        "'*' is the whole of a segment, and {separator} parts segments; give --regex {expression} instead of --match"
+        "'*' stands for a whole segment, and {separator} separates them; give --regex {expression} instead of --match"
     ),
     "operation_not_found": "copy the operation from the message of the failed command, or from its -o json",
     "unknown_cluster": "topicfold clusters list",
