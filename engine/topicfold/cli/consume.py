@@ -47,9 +47,9 @@ _CRITICAL = 2
 _CONNECT_MS = 10_000
 """As Kafka's own clients; librdkafka says only after 30 s that nobody answers."""
 _ASSIGNOR_HINT = (
-    "The others in the group agree by another assignor. Give theirs; where they have Kafka's default, "
-    "--kafka-setting partition.assignment.strategy=range. Where a share group has that name, even without members, "
-    "give --group another"
+    "The other members use another assignor. Give theirs; for Kafka's default: "
+    "--kafka-setting partition.assignment.strategy=range. If a share group has that name, even without members, "
+    "choose another --group"
 )
 _HINTS = {"INCONSISTENT_GROUP_PROTOCOL": _ASSIGNOR_HINT}
 _DEAD_HINT = "no more messages would arrive; once this is fixed, run it again"

@@ -125,8 +125,8 @@ SPOKEN_HERE: Mapping[str, str] = {
     "Give the `cursor` of a frame as it was received; leave it out to watch from now.": (
         "give the cursor that 'topicfold watch' ended with, or one of its -o json; without --since, it starts now"
     ),
-    "Leave it out to begin with the topics that match now, or watch what it does not cover without it.": (
-        "leave --since out to begin with the topics that match now, or watch what it does not cover without it"
+    "Leave it out to start with the topics that match now, or watch the namespaces that it lacks separately.": (
+        "leave --since out to start with the topics that match now, or watch the namespaces that it lacks separately"
     ),
     "Is it from another log, or was this one restored? Watch without `since`.": (
         "is it of another server? leave --since out to watch from now"
