@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -15,6 +16,7 @@ from typer.main import get_command
 
 from topicfold.cli import main as entry
 from topicfold.server import metrics
+from topicfold.wire import headers
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "deploy" / "README.md"]
@@ -83,6 +85,15 @@ def metrics_in(source: str) -> Iterator[str]:
 def test_each_metric_is_documented_and_no_other() -> None:
     documented = re.findall(r"^\| `(topicfold_[^`]+)`", (ROOT / "docs" / "health.md").read_text(), re.MULTILINE)
     assert sorted(documented) == sorted(metrics_in(Path(metrics.__file__).read_text()))
+
+
+def test_each_header_that_topicfold_gives_a_meaning_is_documented() -> None:
+    section = (ROOT / "docs" / "reference.md").read_text().partition("\n## Headers\n")[2].partition("\n## ")[0]
+    parameters = json.loads((ROOT / "docs" / "openapi.json").read_text())["components"]["parameters"].values()
+    answers = {headers.ETAG, headers.LOG_POSITION, headers.LOG_AGE, headers.OPERATION_ID, headers.RETRY_AFTER}
+    asked = {each["name"] for each in parameters if each["in"] == "header"}
+    named = {*asked, *answers, headers.QUERY, headers.PROPERTIES, headers.DELETED_KAFKA_TOPIC}
+    assert set(re.findall(r"`([A-Z][A-Za-z-]+)[:`]", section)) == named
 
 
 def test_alerts_are_about_metrics_that_there_are_and_on_all_that_somebody_is_to_be_paged_for() -> None:

@@ -89,7 +89,7 @@ def test_a_member_whose_place_is_taken_ends_rather_than_wait_for_ever(
     first = start(*words)
     assert first.line().startswith(orders)
     code, err = start(*words).ended()
-    assert (code, err.splitlines()[-1]) == (1, "hint: no more records would arrive; once this is fixed, run it again")
+    assert (code, err.splitlines()[-1]) == (1, "hint: no more messages would arrive; once this is fixed, run it again")
 
 
 @pytest.mark.kafka

@@ -27,12 +27,12 @@ def acme(client: Client) -> None:
         (
             ("namespaces", "delete", "acme/pay"),
             "This deletes acme/pay with 3 topics. A server on Kafka deletes their Kafka topics, too, "
-            "with all records. Continue? [y/N] ",
+            "with all messages. Continue? [y/N] ",
         ),
         (
             ("tenants", "delete", "acme"),
             "This deletes acme with 2 namespaces and 4 topics. A server on Kafka deletes their Kafka topics, "
-            "too, with all records. Continue? [y/N] ",
+            "too, with all messages. Continue? [y/N] ",
         ),
     ],
 )

@@ -31,7 +31,7 @@ from topicfold.log.port import Entry, LogFull, SettingProblem
 from topicfold.log.sqlite import SqliteLog
 from topicfold.log.sqlite_file import SqliteFile, require_safe_sqlite
 
-HEALTH = Path(__file__).parents[2] / "docs" / "health.md"
+RECOVERY = Path(__file__).parents[2] / "docs" / "recovery.md"
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ async def test_commits_are_synced_and_the_file_bears_its_name(log: SqliteLog, pa
 
 
 async def test_a_copy_that_is_made_as_the_document_says_of_a_log_in_use_is_the_same_log(path: Path) -> None:
-    (command,) = re.findall(r"```sh\n(umask .*?)\n```", HEALTH.read_text(), re.DOTALL)
+    (command,) = re.findall(r"^    (umask .*?)\n\n", RECOVERY.read_text(), re.DOTALL | re.MULTILINE)
     log, copy = await SqliteLog.open(path.with_name("topicfold.db")), path.with_name("copy.db")
     log.append(0, b"x", never)
     await Following(log).seen(1)

@@ -32,7 +32,7 @@ class Bound(socket.socket):
             {"kafka_bootstrap": "b:9092"},
             [
                 "Topicfold serves URL on the log __change_events at b:9092. Ctrl-C stops it.",
-                "Topics are made and deleted in Kafka at b:9092 too, messages and all; with --adopt-only they are not.",
+                "It creates topics in Kafka at b:9092 and deletes them with all messages; --adopt-only prevents it.",
                 "Try, in another terminal:",
             ],
         ),

@@ -205,7 +205,7 @@ def _token_in(file: Path) -> str:
     if not token:
         raise BadSetting(
             f"token_file {file}: is empty",
-            hint="Put the token into it. Where one takes another's place, rename its file over the old one.",
+            hint="Write the token into it. To replace a token, rename the new one's file over the old one.",
         )
     return token
 

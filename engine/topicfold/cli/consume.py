@@ -1,4 +1,4 @@
-"""`topicfold consume`: the records of the topics that match, whichever these are at the time."""
+"""`topicfold consume`: the messages of the topics that match, whichever these are at the time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Group = Annotated[
 FromBeginning = Annotated[
     bool, typer.Option("--from-beginning/--from-end", help="Where to start without a committed offset.")
 ]
-Max = Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="End after this many records.")]
+Max = Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="End after this many messages.")]
 
 _OPTIONS = {"group.id": "--group", "bootstrap.servers": "--bootstrap", "metadata.broker.list": "--bootstrap"}
 _OFFSET_STORE = "enable.auto.offset.store"
@@ -47,12 +47,12 @@ _CRITICAL = 2
 _CONNECT_MS = 10_000
 """As Kafka's own clients; librdkafka says only after 30 s that nobody answers."""
 _ASSIGNOR_HINT = (
-    "The others in the group agree by another assignor. Give theirs; where they have Kafka's default, "
-    "--kafka-setting partition.assignment.strategy=range. Where a share group has that name, even without members, "
-    "give --group another"
+    "The other members use another assignor. Give theirs; for Kafka's default: "
+    "--kafka-setting partition.assignment.strategy=range. If a share group has that name, even without members, "
+    "choose another --group"
 )
 _HINTS = {"INCONSISTENT_GROUP_PROTOCOL": _ASSIGNOR_HINT}
-_DEAD_HINT = "no more records would arrive; once this is fixed, run it again"
+_DEAD_HINT = "no more messages would arrive; once this is fixed, run it again"
 
 
 def consume(
@@ -69,9 +69,9 @@ def consume(
     max_records: Max = None,
     kafka_setting: KafkaSettings = None,
 ) -> None:
-    """Print the records of the topics that match.
+    """Print the messages of the topics that match.
 
-    Topics that come to match later are included. A line is the Kafka topic and the value, or – for a record without
+    Topics that come to match later are included. A line is the Kafka topic and the value, or – for a message without
     one; -o json prints everything, with bytes that are not UTF-8 as base64. Offsets are committed only with --group.
 
     \b

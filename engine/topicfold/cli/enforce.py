@@ -44,7 +44,7 @@ def enforce(
     It does so now and whenever policies change. It reads the server's log itself, so the server need not run. Retention
     becomes retention.ms and retention.bytes (per partition), the maximum message size max.message.bytes, and the
     compaction threshold cleanup.policy (above 0: compact, or compact,delete with a retention; Kafka then refuses
-    records without a key). Only settings that a topic, a namespace or policy_defaults has a policy for are touched;
+    messages without a key). Only settings that a topic, a namespace or policy_defaults has a policy for are touched;
     once the policy is removed, the setting is removed again. Retention 0 and 0 is not enforced.
 
     With --dry-run it exits with 1 if there are differences. -o json prints one object per line, as things happen.

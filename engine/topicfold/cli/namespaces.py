@@ -14,7 +14,7 @@ from topicfold.cli.output import escaped
 from topicfold.cli.policy_commands import namespace_policies
 from topicfold.cli.policy_group import policy_group
 from topicfold.cli.policy_output import show_policy
-from topicfold.cli.question import LOSES_RECORDS, Yes, is_somebody_there, require_yes
+from topicfold.cli.question import LOSES_MESSAGES, Yes, is_somebody_there, require_yes
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.counting import counted
@@ -85,7 +85,7 @@ def _confirm(client: Client, namespace: str) -> None:
     from topicfold.client.bulk import count_topics
 
     if topics := count_topics(client, [namespace]):
-        require_yes(f"This deletes {namespace} with {counted(topics, 'topic')}. {LOSES_RECORDS}")
+        require_yes(f"This deletes {namespace} with {counted(topics, 'topic')}. {LOSES_MESSAGES}")
 
 
 @command(app, "policies")

@@ -16,7 +16,7 @@ from topicfold.model.names import DEFAULT_NAMESPACE, argument, parse_topic
 
 _CREATE_NAMESPACE = "topicfold namespaces create {namespace}"
 _START_OVER = (
-    "delete the topic if it exists, with its labels and messages; then "
+    "to start over, delete the topic, if it exists, with its labels and messages; then "
     "topicfold topics create-partitioned-topic --partitions {partitions} {topic}"
 )
 _MAKE_AGAIN = "if it was deleted, make it again, then roll back: topicfold topics create {topic}"
@@ -70,7 +70,7 @@ _NEXT_STEP: Mapping[str, str | tuple[str, ...]] = {
     "topic_not_found": "topicfold topics list {namespace}",
     "version_not_found": ("topicfold history {topic}; near it are {nearest}", "topicfold topics list {namespace}"),
     "invalid_pattern": (
-        "'*' is the whole of a segment, and {separator} parts segments; give --regex {expression} instead of --match"
+        "'*' stands for a whole segment, and {separator} separates them; give --regex {expression} instead of --match"
     ),
     "operation_not_found": "copy the operation from the message of the failed command, or from its -o json",
     "unknown_cluster": "topicfold clusters list",
@@ -125,8 +125,8 @@ SPOKEN_HERE: Mapping[str, str] = {
     "Give the `cursor` of a frame as it was received; leave it out to watch from now.": (
         "give the cursor that 'topicfold watch' ended with, or one of its -o json; without --since, it starts now"
     ),
-    "Leave it out to begin with the topics that match now, or watch what it does not cover without it.": (
-        "leave --since out to begin with the topics that match now, or watch what it does not cover without it"
+    "Leave it out to start with the topics that match now, or watch the namespaces that it lacks separately.": (
+        "leave --since out to start with the topics that match now, or watch the namespaces that it lacks separately"
     ),
     "Is it from another log, or was this one restored? Watch without `since`.": (
         "is it of another server? leave --since out to watch from now"

@@ -10,7 +10,7 @@ import typer
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.errors import InvalidRequest
 
-LOSES_RECORDS = "A server on Kafka deletes their Kafka topics, too, with all records."
+LOSES_MESSAGES = "A server on Kafka deletes their Kafka topics, too, with all messages."
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 

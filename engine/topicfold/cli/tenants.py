@@ -9,7 +9,7 @@ import typer
 from topicfold.cli import permissions
 from topicfold.cli.arguments import Force, Tenant, read_words
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
-from topicfold.cli.question import LOSES_RECORDS, Yes, is_somebody_there, require_yes
+from topicfold.cli.question import LOSES_MESSAGES, Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
 from topicfold.counting import counted
 
@@ -119,7 +119,7 @@ def _confirm(client: Client, tenant: str) -> None:
     if namespaces := client.list_namespaces(tenant):
         topics = counted(count_topics(client, namespaces), "topic")
         whole = f"{counted(len(namespaces), 'namespace')} and {topics}"
-        require_yes(f"This deletes {tenant} with {whole}. {LOSES_RECORDS}")
+        require_yes(f"This deletes {tenant} with {whole}. {LOSES_MESSAGES}")
 
 
 permissions.add_to(app, "tenant", Tenant, "acme")

@@ -117,7 +117,7 @@ def get_partitioned_topic_metadata(session: Session, topic: Topic) -> None:
 
 @command(app, "delete", CHANGE_OPTIONS)
 def delete(session: Session, topic: Topic) -> None:
-    """Delete a topic that is not partitioned. A server on Kafka also deletes its Kafka topic, with all records.
+    """Delete a topic that is not partitioned. A server on Kafka also deletes its Kafka topic, with all messages.
 
     \b
     Example:
@@ -128,7 +128,7 @@ def delete(session: Session, topic: Topic) -> None:
 
 @command(app, "delete-partitioned-topic", CHANGE_OPTIONS)
 def delete_partitioned_topic(session: Session, topic: Topic) -> None:
-    """Delete a partitioned topic. A server on Kafka also deletes its Kafka topic, with all records.
+    """Delete a partitioned topic. A server on Kafka also deletes its Kafka topic, with all messages.
 
     \b
     Example:

@@ -114,11 +114,9 @@ def topic_problems(
     ]
     if fewest < REPLICAS:
         is_advice = len(brokers) < REPLICAS
-        few = (
-            f"enough for trying things out; to keep the log when disks fail, run {REPLICAS} brokers: then the commands"
-        )
         repair = (
-            f"{few} that make {REPLICAS} copies are shown here"
+            f"enough to try things out; to keep the log when a disk fails, run {REPLICAS} brokers: this then shows the "
+            f"commands that make {REPLICAS} copies"
             if is_advice
             else _copying(bootstrap, topic, replicas, brokers)
         )

@@ -199,5 +199,5 @@ def _another(found: Entry) -> WrongLog:
     return WrongLog(
         f"partition {found.partition} holds another record at offset {found.offset} than was read there before",
         hint="A copy was restored into the log's file while this node did not look. Stop all nodes, renew the log "
-        "(docs/health.md), and start them; before that, save what this node knows, if you need what the copy lacks.",
+        "(docs/recovery.md), and start them; before that, save what this node knows, if you need what the copy lacks.",
     )

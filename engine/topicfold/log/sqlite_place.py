@@ -24,7 +24,7 @@ _EMPTIED = (
 )
 _OVERWRITTEN = (
     "Let this node run until you have saved what it knows, if you need what the copy lacks: docs/recovery.md says how. "
-    "To go on with the copy, stop all nodes, remove the -wal and -shm beside it, and renew it: docs/health.md says how."
+    "To go on with the copy, stop all nodes, remove the -wal and -shm beside it, then: topicfold renew"
 )
 _RESTART = "Stop this node by SIGTERM and start it again: as it stops, all that it answered goes into the log's file."
 _VERSIONS_AT, _NO_NEWEST = 18, b"\x01\x01"

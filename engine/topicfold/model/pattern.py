@@ -110,7 +110,7 @@ def _violation(segment: str, is_last: bool) -> str | None:
     if segment == REST and not is_last:
         return "is '**', which can only be the last"
     if ONE in segment and segment not in (ONE, REST):
-        return f"is {segment[:80]!r}: a '*' stands alone in its segment"
+        return f"is {segment[:80]!r}: a '*' must be a whole segment"
     return None
 
 
@@ -127,7 +127,7 @@ def _refusal(
     text: str | None, separator: str, segment: int | None, reason: str, expression: str | None = None
 ) -> InvalidPattern:
     shown = "null" if text is None else repr(text[:80])
-    rule = f"Part segments with {separator!r}; each is text, * for any one, or a last ** for one or more."
+    rule = f"Separate segments by {separator!r}; each is text, * for any one, or a last ** for one or more."
     return InvalidPattern(
         f"pattern {shown}: {reason}",
         hint=f"{rule} A regular expression can say more: {expression}" if expression else rule,

@@ -25,7 +25,7 @@ _MAX_MEMORY_BYTES = 1 << 20
 _BEYOND_MEMORY = "pattern too large"
 """RE2's message for a program that does not fit into memory."""
 
-_RE2_HINT = r"It is one of RE2 for the whole name: .* is any text and \. a dot, and nothing looks ahead or back."
+_RE2_HINT = r"Write RE2 syntax for the whole name: .* is any text, \. a dot; there is no lookahead or lookbehind."
 
 
 def _options() -> re2.Options:

@@ -148,7 +148,7 @@ class Conditions:
                     f"Cluster {outside[0]} is not among the clusters of namespace {name.namespace}: {', '.join(around)}"
                 )
         elif local not in clusters:
-            reason = f"The local cluster {local} must be among the replication clusters of one cluster"
+            reason = f"The local cluster {local} must be among the replication clusters"
         return Refuse(Verdict.POLICY_UNMET, reason) if reason else self._refusal_of_clusters(name.tenant, clusters)
 
     def _refusal_of_clusters(self, tenant: str, clusters: Collection[str]) -> Refuse | None:

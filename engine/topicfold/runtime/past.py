@@ -39,7 +39,7 @@ KEPT_SECONDS = 60.0
 """For how long after they were last asked for."""
 
 _SNAPSHOT_HINT = (
-    "A snapshot that `topicfold compact` writes knows all that was since its first commit's beginning: "
+    "A snapshot, which `topicfold compact` writes, keeps the past since its first commit began: "
     "start the node with --snapshot DIR."
 )
 _OWN_SNAPSHOT_HINT = "This node's snapshot does not have it: `topicfold doctor` says whether the snapshot can be read."

@@ -86,8 +86,8 @@ def _warning(settings: Settings) -> str:
     if settings.cluster is None or settings.adopt_only:
         return " "
     return (
-        f"\nTopics are made and deleted in Kafka at {settings.cluster[0]} too, messages and all; "
-        "with --adopt-only they are not.\n"
+        f"\nIt creates topics in Kafka at {settings.cluster[0]} and deletes them with all messages; "
+        "--adopt-only prevents it.\n"
     )
 
 

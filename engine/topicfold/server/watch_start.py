@@ -27,7 +27,7 @@ SECONDS = Count("timeoutSeconds", "Seconds after which the stream ends; resume f
 _LAST_EVENT = b"last-event-id"
 _CUT_OFF = Reset("cut_off", "what followed a reset was cut off")
 _CURSOR_HINT = "Give the `cursor` of a frame as it was received; leave it out to watch from now."
-_COVER_HINT = "Leave it out to begin with the topics that match now, or watch what it does not cover without it."
+_COVER_HINT = "Leave it out to start with the topics that match now, or watch the namespaces that it lacks separately."
 
 
 @dataclass(frozen=True, slots=True)
