@@ -42,6 +42,14 @@ async def test_an_address_that_is_empty_is_none(rest: RestNode) -> None:
     assert await rest.get(EU) == {}
 
 
+async def test_a_peer_that_is_empty_is_none_and_takes_none_away(rest: RestNode) -> None:
+    await rest.done("PUT", EU, ADDRESSES | {"peerClusterNames": [""]})
+    assert await rest.get(EU) == ADDRESSES
+    await rest.done("POST", EU, {"peerClusterNames": ["", "standalone"]})
+    assert await rest.problem("POST", f"{EU}/peers", [""]) == (412, "invalid_name")
+    assert await rest.get(EU) == {"peerClusterNames": ["standalone"]}
+
+
 async def test_the_cluster_that_is_served_can_have_addresses_and_cannot_go(rest: RestNode) -> None:
     assert await rest.problem("PUT", "/admin/v2/clusters/standalone", ADDRESSES) == (409, "already_exists")
     await rest.done("POST", "/admin/v2/clusters/standalone", ADDRESSES)

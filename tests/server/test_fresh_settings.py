@@ -38,6 +38,17 @@ async def test_what_a_new_namespace_sets_is_read_and_can_be_set_to_what_it_is(
 
 
 @pytest.mark.parametrize(
+    ("path", "text"),
+    [("encryptionRequired", "false"), ("isAllowAutoUpdateSchema", "true"), ("maxTopicsPerNamespace", "0")],
+)
+async def test_a_boolean_or_a_number_may_be_a_text_as_pulsars_go_tools_send_it(
+    rest: RestNode, path: str, text: str
+) -> None:
+    await rest.done("PUT", PAY)
+    await rest.done("POST", f"{PAY}/{path}", text)
+
+
+@pytest.mark.parametrize(
     ("method", "path", "value", "said"),
     [
         ("POST", "autoTopicCreation", {"allowAutoTopicCreation": True}, "it is never set"),
@@ -45,6 +56,8 @@ async def test_what_a_new_namespace_sets_is_read_and_can_be_set_to_what_it_is(
         ("POST", "isAllowAutoUpdateSchema", False, "it is always true"),
         ("PUT", "schemaAutoUpdateCompatibilityStrategy", "Backward", 'it is always "Full"'),
         ("POST", "encryptionRequired", 0, "it is always false"),
+        ("POST", "encryptionRequired", "true", "it is always false"),
+        ("POST", "antiAffinity", "null", "it is never set"),
     ],
 )
 async def test_setting_anything_else_is_refused_with_the_reason(

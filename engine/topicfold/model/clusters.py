@@ -43,7 +43,7 @@ Addresses = Mapping[str, str]
 
 
 def addresses_in(body: Any) -> Addresses:
-    """Return the addresses in Pulsar's `ClusterData`; its other members, and empty texts, are ignored.
+    """Return the addresses and peers in Pulsar's `ClusterData`; its other members, and empty texts, are ignored.
 
     Raises:
         InvalidRequest: it is not an object, or an address is not a URL; carries all violations.
@@ -58,7 +58,9 @@ def addresses_in(body: Any) -> Addresses:
     ]
     if wrong:
         raise InvalidRequest("; ".join(f"{each['path']} {each['reason']}" for each in wrong), violations=wrong)
-    return _with_peers(given, peers_in_body(body.get(PEERS)))
+    peers = body.get(PEERS)
+    named = [each for each in peers if each != ""] if isinstance(peers, list) else peers
+    return _with_peers(given, peers_in_body(named))
 
 
 def _example(scheme: str) -> str:

@@ -91,7 +91,7 @@ def partitions_in(body: Any) -> tuple[int, Mapping[str, str]]:
 
 
 def tenant_in_body(body: Any) -> TenantRecord:
-    """Return the record of a tenant; no body is an empty one.
+    """Return the record of a tenant; no body is an empty one, and an empty name is none.
 
     Raises:
         InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
@@ -109,14 +109,14 @@ def tenant_in_body(body: Any) -> TenantRecord:
         raise PolicyUnmet("AdminRoles contains whitespace in the beginning or end.", violations=wrong)
     if wrong:
         raise violated(wrong)
-    return TenantRecord(_distinct(info.admin_roles or ()), _distinct(info.allowed_clusters or ()))
+    return TenantRecord(_named(info.admin_roles or ()), _named(info.allowed_clusters or ()))
 
 
 def _wrong_roles(roles: Iterable[str | None]) -> Iterator[dict[str, str]]:
-    """Yield what is wrong with the roles at their places; None stands for what is no text."""
+    """Yield what is wrong with the roles at their places; None stands for what is no text, and like "" is no role."""
     for index, role in enumerate(roles):
         try:
-            if role is not None:
+            if role:
                 check_role(role)
         except InvalidRequest as error:
             yield {"path": f"adminRoles.{index}", "reason": error.reason}
@@ -184,8 +184,8 @@ def violated(found: list[dict[str, str]]) -> InvalidRequest:
     return InvalidRequest(first, violations=found)
 
 
-def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
+def _named(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, texts)))
 
 
 _EXACT_BELOW = 2.0**53
