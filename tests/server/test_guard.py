@@ -113,6 +113,12 @@ async def test_headers_that_are_too_large_only_together_are_413(port: int) -> No
     assert problem_in(*answered) == (413, "too_large")
 
 
+async def test_many_short_headers_count_with_what_parts_them(port: int) -> None:
+    head = b"X: y\r\n" * (MAX_HEADER_BYTES // len(b"X: y\r\n") + 1)
+    answered = await raw(port, b"GET /livez HTTP/1.1\r\nHost: localhost\r\n%b\r\n" % head)
+    assert problem_in(*answered) == (413, "too_large")
+
+
 async def test_headers_of_a_megabyte_are_413(port: int) -> None:
     request = f"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Much: {'x' * 1_000_000}\r\n\r\n"
     assert problem_in(*await raw(port, request.encode())) == (413, "too_large")

@@ -114,8 +114,9 @@ async def test_a_history_is_read_in_pages(orders: RestNode) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=1001", "limit=x", "limit=-1", "limit=1.5", "before=x", "before=9-0", "limit=1&limit=2",
-              "after=3", "limit=" + "9" * 5000, "limit=" + "1".zfill(9) + "0" * 5000, "limit=0000010009"],
+    "query", ["limit=0", "limit=1001", "limit=x", "limit=-1", "limit=1.5", "before=", "before=x", "before=9-0",
+              "limit=1&limit=2", "after=3", "limit=" + "9" * 5000, "limit=" + "1".zfill(9) + "0" * 5000,
+              "limit=0000010009"],
 )  # fmt: skip
 async def test_a_malformed_question_is_400(orders: RestNode, query: str) -> None:
     assert await orders.problem("GET", f"{HISTORY}?{query}") == (400, "invalid_request")

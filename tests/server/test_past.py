@@ -96,6 +96,12 @@ async def test_one_topic_is_read_at_a_time_too(past: RestNode) -> None:
     assert await past.problem("GET", f"{path}?at=2026-03-01") == (400, "invalid_request")
 
 
+@pytest.mark.parametrize("path", ["topics", "topics/public/default/orders", "topics/public/default/orders/effective"])
+async def test_what_is_no_moment_is_told_as_it_was_given(past: RestNode, path: str) -> None:
+    answer = await past.send("GET", f"/api/v1/{path}?at=yesterday")
+    assert (answer.status_code, answer.json()["detail"]) == (400, "at=yesterday is neither a time nor a position")
+
+
 @pytest.mark.parametrize("at", ["1y", "1", "2026-03-01T12:05:00Z"])
 async def test_a_topic_that_was_not_there_yet_is_told_with_what_was_asked_and_since_when_it_is_known(
     past: RestNode, at: str

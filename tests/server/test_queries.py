@@ -6,7 +6,7 @@ import pytest
 
 from tests.server.rest import RestNode
 from topicfold.server.find import FIND_PATH
-from topicfold.server.queries import MAX_PARAMETERS
+from topicfold.server.queries import LABEL_FILTERS, MAX_PARAMETERS
 
 NAMED = {
     "{tenant}": "public",
@@ -32,6 +32,15 @@ async def test_a_query_of_too_many_parameters_says_how_many_may_be_and_what_to_d
     problem = (await orders.send("GET", f"{FIND_PATH}?{query}")).json()
     assert problem["detail"] == f"query: more than {MAX_PARAMETERS} parameters"
     assert "fewer namespaces" in problem["hint"]
+
+
+@pytest.mark.parametrize("spelling", LABEL_FILTERS)
+@pytest.mark.parametrize("path", ["persistent/public/default", "namespaces/public/default/topics"])
+async def test_a_filter_that_names_no_label_is_refused_and_does_not_list_all(
+    rest: RestNode, path: str, spelling: str
+) -> None:
+    refused = await rest.send("GET", f"/admin/v2/{path}?{spelling}=")
+    assert (refused.status_code, refused.json()["detail"]) == (400, "custom-labels: '' is not a pair of key and value")
 
 
 @pytest.mark.parametrize("text", ["%FF", "caf%E9"])

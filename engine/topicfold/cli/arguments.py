@@ -60,14 +60,9 @@ def read_labels(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     """Return the labels that an option, given once or several times, names.
 
     Raises:
-        InvalidRequest: a text is no pair, or there is none.
+        InvalidRequest: a text is no pair.
     """
-    labels = parse_pairs(list(texts or ()), option)
-    if not labels and texts:
-        raise InvalidRequest(
-            f"{option}: no labels in {texts[0]!r}", hint="Write key=value, several separated by commas."
-        )
-    return labels
+    return parse_pairs(list(texts or ()), option)
 
 
 def read_keys(texts: Sequence[str] | None) -> list[str]:

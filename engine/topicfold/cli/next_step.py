@@ -98,7 +98,6 @@ _NAMES = frozenset({"topic", "namespace", "tenant", "cluster"})
 SPOKEN_HERE: Mapping[str, str] = {
     "DELETE takes all away.": "revoke-permission takes all away",
     "GET /admin/v2/clusters lists those there are.": "topicfold clusters list",
-    "Send back X-Log-Position as it was received.": "topicfold history {topic} shows versions",
     "Send Authorization: Bearer TOKEN, with a token that this server accepts.": "authenticate with --token-file FILE",
     "Connect with a client certificate that this server accepts.": "authenticate with --client-cert-file FILE",
     "Send Authorization: Bearer TOKEN, or connect with a client certificate, that this server accepts.": (

@@ -114,8 +114,6 @@ def _pair(text: str, what: str) -> tuple[str, str]:
 
 def _split(text: str, what: str) -> Iterable[tuple[str, str]]:
     """Yield the pairs of a comma-separated text with backslash escapes."""
-    if not text.strip():
-        return
     for piece in re.findall(r",((?:\\.|[^,\\]|\\\Z)*)", "," + text, re.DOTALL):
         key, value = _pair(piece, what)
         yield key, _literal(value)

@@ -118,7 +118,7 @@ def check_body(body_hash: bytes, before: bytes) -> None:
         KeyReused: they are not.
     """
     if body_hash != before:
-        raise KeyReused("this Idempotency-Key was used before with another request body")
+        raise KeyReused("this Idempotency-Key was used before with another request")
 
 
 def expired(update: Update) -> TopicfoldError:

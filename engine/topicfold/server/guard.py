@@ -140,7 +140,7 @@ def take_headers(scope: Scope, exchange: Exchange) -> Headers:
         TooLarge: together with the path above `MAX_HEADER_BYTES`.
     """
     headers: Headers = {}
-    size = len(scope["raw_path"]) + len(scope["query_string"])
+    size = len(scope["raw_path"]) + len(scope["query_string"]) + len(": \r\n") * len(scope["headers"])
     for name, value in scope["headers"]:
         size += len(name) + len(value)
         if name not in headers:

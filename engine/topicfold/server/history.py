@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from topicfold.errors import (
     InvalidLabels,
+    InvalidRequest,
     LogUnavailable,
     NamespaceNotFound,
     Overloaded,
@@ -55,7 +56,9 @@ class Histories:
         name = refuse_partition(native_topic_in(request, "limit", "before"))
         query = query_of(request)
         limit = LIMIT.of(query) or DEFAULT_LIMIT
-        before = one(query, "before") or ""
+        before = one(query, "before")
+        if before == "":
+            raise InvalidRequest("before is empty", hint="Send it as it was received, or begin without it.")
         node = self.node
         target = target_of(node, name)
         asked = asked_to_read(request, node)
@@ -63,7 +66,7 @@ class Histories:
             asked = asked._replace(consistency=Consistency.BARRIER)
         cut = await node.reading.settle([target.partition], asked)
         since = await readable_since(node, request, name, asked.deadline)
-        page = await read_history(node.engine, target, limit, before, asked.deadline, since)
+        page = await read_history(node.engine, target, limit, before or "", asked.deadline, since)
         shows_grants = node.has(request, ADMINISTER_TOPIC, name)
         items = (orjson.dumps(history_entry(entry, shows_grants=shows_grants)) for entry in page.entries)
         answer = {

@@ -17,13 +17,14 @@ from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.runtime.asking import Asked, Cut
 from topicfold.runtime.found import Found
 from topicfold.runtime.past import PastNamespace
-from topicfold.runtime.revision import Revision, parse_revision
+from topicfold.runtime.revision import Revision
 from topicfold.runtime.versions import OFFSET
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace
 from topicfold.server.parameters import Declared
 from topicfold.server.times import TIME_HINT, time_ms_in
 from topicfold.server.topic_query import Wanted
+from topicfold.server.versions import named_position
 
 AT_QUERY: Declared = {
     "at": "Show topics as they were at a time (RFC 3339), some time ago (`30m`, `2h`, `7d`), at a position of an answer"
@@ -111,10 +112,7 @@ async def _revision(node: Node, at: str, partitions: set[int]) -> Revision:
         return Revision(identity.incarnation, await _after_offset(node, int(at), partitions))
     time_ms = time_ms_in(at, node.engine.options.clock_ms())
     if time_ms is None:
-        try:
-            return parse_revision(at, identity.incarnation, identity.partitions)
-        except InvalidRequest:
-            raise InvalidRequest(f"at={at[:80]} is neither a time nor a position", hint=TIME_HINT) from None
+        return named_position(at, identity, TIME_HINT)
     past = node.engine.past
     found = {partition: await past.position_at(partition, time_ms) for partition in sorted(partitions)}
     return Revision(identity.incarnation, found)

@@ -94,7 +94,7 @@ def label_filter(query: Query) -> dict[str, str]:
         if "label" in name.lower() and name not in LABEL_FILTERS:
             raise InvalidRequest(f"query parameter {name[:80]!r} is not known here", hint="Did you mean custom-labels?")
     texts = [text for name in LABEL_FILTERS for text in query.get(name, ())]
-    return parse_pairs(texts, LABEL_FILTERS[0]) if texts else {}
+    return parse_pairs(texts, LABEL_FILTERS[0])
 
 
 def equalities(query: Query, name: str) -> dict[str, str]:

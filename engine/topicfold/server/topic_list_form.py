@@ -45,7 +45,7 @@ def topic_list_form(query: Query, namespaces: Namespaces, max_pattern_length: in
     """Return what a request asks for in PIP-451's way; nothing where it does not.
 
     Raises:
-        InvalidRequest: the labels are no pairs, or none; a hash that is none; a pattern for several namespaces.
+        InvalidRequest: the labels are no pairs; a hash that is none; a pattern for several namespaces.
         InvalidRegex: the pattern is too long, or none.
     """
     texts = query.get(LABELS)
@@ -55,10 +55,7 @@ def topic_list_form(query: Query, namespaces: Namespaces, max_pattern_length: in
             f"{HASH} {known_hash[:80]!r} is not a hash", hint="It is 8 hexadecimal digits, as `hash` was received."
         )
     if texts is not None:
-        labels = parse_pairs(texts, LABELS)
-        if not labels:
-            raise InvalidRequest(f"{LABELS} names no label", hint="Leave it out for all topics.")
-        return TopicListForm(labels, None, "", known_hash, is_used=True)
+        return TopicListForm(parse_pairs(texts, LABELS), None, "", known_hash, is_used=True)
     pattern = one(query, PATTERN)
     if pattern is None:
         return TopicListForm({}, None, "", known_hash, is_used=known_hash is not None)

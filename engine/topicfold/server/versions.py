@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from topicfold.errors import InvalidRequest
+from topicfold.log.port import LogIdentity
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName
 from topicfold.model.permissions import READ_NAMESPACE
@@ -13,7 +14,7 @@ from topicfold.model.records import NamespaceRecord, TopicRecord, UnreadableReco
 from topicfold.model.updates import Stored
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.reading import TopicView
-from topicfold.runtime.revision import parse_revision
+from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.runtime.unreadable import unreadable
 from topicfold.runtime.update import Target
 from topicfold.runtime.versions import OFFSET, life_start, version_at
@@ -25,6 +26,8 @@ AT_QUERY: Declared = {
     "at": "Show the topic as it was at an offset of its history, at a position, at a time (RFC 3339) or some time ago"
     " (`30m`, `2h`, `7d`)."
 }
+
+_WHERE_FROM = "Take X-Log-Position from an answer about its namespace, or an offset from its history."
 
 
 def target_of(node: Node, name: TopicName) -> Target:
@@ -97,14 +100,26 @@ async def _position(node: Node, name: TopicName, at: str) -> int:
     elif (time_ms := time_ms_in(at, engine.options.clock_ms())) is not None:
         position = await engine.past.position_at(target.partition, time_ms)
     else:
-        revision = parse_revision(at, engine.identity.incarnation, engine.identity.partitions)
-        position = revision.positions.get(target.partition)
+        position = named_position(at, engine.identity, _WHERE_FROM).positions.get(target.partition)
     if position is None:
         raise InvalidRequest(
             f"at={at[:80]} does not cover the partition that holds {name}",
-            hint="Take X-Log-Position from an answer about its namespace, or an offset from its history.",
+            hint=_WHERE_FROM,
         )
     return position
+
+
+def named_position(at: str, identity: LogIdentity, hint: str) -> Revision:
+    """Return the position of an answer that `at` is, which is no time.
+
+    Raises:
+        InvalidRequest: it is none either.
+        Resync: it is of another log.
+    """
+    try:
+        return parse_revision(at, identity.incarnation, identity.partitions)
+    except InvalidRequest:
+        raise InvalidRequest(f"at={at[:80]} is neither a time nor a position", hint=hint) from None
 
 
 async def _require_end(engine: Engine, partition: int, position: int) -> None:
