@@ -106,6 +106,12 @@ def test_a_default_in_a_variable_that_is_broken_off_is_refused(monkeypatch: pyte
         Settings()
 
 
+@pytest.mark.parametrize("setting", ["log_file", "snapshot", "auth_jwt_key_file", "auth_static_tokens_file"])
+def test_a_path_that_no_system_takes_is_refused(setting: str) -> None:
+    with pytest.raises(ValidationError, match="a path cannot hold a zero character"):
+        Settings(**{setting: "a\0b"})
+
+
 def test_a_key_that_no_label_can_have_is_not_allowed_in_vain() -> None:
     assert Settings(allowed_custom_label_keys="team,acme.io/tier").allowed_custom_label_keys == ("team", "acme.io/tier")
     with pytest.raises(ValidationError, match="ti er"):

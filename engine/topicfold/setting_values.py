@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -70,6 +71,17 @@ def words(value: Any) -> Any:
         return read_json(value)
     except ValueError:
         raise ValueError("neither words separated by commas nor a JSON list") from None
+
+
+def path(named: Path) -> Path:
+    """Return `named` if something can be there.
+
+    Raises:
+        ValueError: no system takes such a path.
+    """
+    if "\0" in str(named):
+        raise ValueError("a path cannot hold a zero character")
+    return named
 
 
 def brokers(text: str | None) -> str | None:

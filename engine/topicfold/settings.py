@@ -29,12 +29,14 @@ from topicfold.model.policy.retention import RETENTION_BELOW
 from topicfold.model.policy.whole import check_changed, read_policies
 from topicfold.model.records import EMPTY
 from topicfold.model.system_topics import EVENTS_TOPIC
-from topicfold.setting_values import base_url, brokers, hosts, label_keys, owned, policies, separator, words
+from topicfold.setting_values import base_url, brokers, hosts, label_keys, owned, path, policies, separator, words
 
 MAX_WAIT_SECONDS = 30.0
 """The longest that a request may wait in a queue: whether it may do what it asks was looked at before, and once."""
 
 _ALL_ADDRESSES = ("", "0.0.0.0", "::")  # noqa: S104 -- to be told apart from a name, not to be listened on
+
+_Path = Annotated[Path, AfterValidator(path)]
 
 
 class _Variables(EnvSettingsSource):
@@ -59,13 +61,13 @@ class Settings(BaseSettings):
         env_prefix="TOPICFOLD_", env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
     )
 
-    log_file: Path = Field(default=Path("topicfold.db"), description="File of the embedded log, on a local disk.")
+    log_file: _Path = Field(default=Path("topicfold.db"), description="File of the embedded log, on a local disk.")
     kafka_bootstrap: Annotated[str | None, AfterValidator(brokers)] = Field(
         default=None, description="Keep the log in this Kafka cluster instead of a file."
     )
     kafka_topic: str = Field(default=EVENTS_TOPIC, description="The Kafka topic that holds the log.")
     kafka_settings: dict[str, str] = Field(default_factory=dict, description="Additional librdkafka settings.")
-    snapshot: Path | None = Field(default=None, description="Start from the snapshot in this directory.")
+    snapshot: _Path | None = Field(default=None, description="Start from the snapshot in this directory.")
     partitions: int = Field(default=8, ge=1, le=1024, description="Number of partitions of a new log.")
     cluster_bootstrap: Annotated[str | None, AfterValidator(brokers)] = Field(
         default=None,
@@ -133,7 +135,7 @@ class Settings(BaseSettings):
     clusters: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
         default=(), description="Clusters that replication policies can name, besides registered ones."
     )
-    auth_jwt_key_file: Path | None = Field(
+    auth_jwt_key_file: _Path | None = Field(
         default=None, description="Public keys for verifying tokens: PEM, or a JSON Web Key Set."
     )
     auth_jwks_url: str | None = Field(
@@ -145,7 +147,7 @@ class Settings(BaseSettings):
     auth_accept_without_nbf: bool = Field(
         default=False, description="Also accept tokens without the claim nbf, such as those of `pulsar tokens create`."
     )
-    auth_static_tokens_file: Path | None = Field(
+    auth_static_tokens_file: _Path | None = Field(
         default=None, description="A file with lines of TOKEN ROLE, compared literally; for development only."
     )
     superusers: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
@@ -154,9 +156,9 @@ class Settings(BaseSettings):
     insecure: bool = Field(
         default=False, description="Allow listening on addresses other than loopback without authentication."
     )
-    tls_cert_file: Path | None = Field(default=None, description="The server's certificate chain; turns on TLS.")
-    tls_key_file: Path | None = Field(default=None, description="The private key, if it is not in the same file.")
-    tls_client_ca_file: Path | None = Field(
+    tls_cert_file: _Path | None = Field(default=None, description="The server's certificate chain; turns on TLS.")
+    tls_key_file: _Path | None = Field(default=None, description="The private key, if it is not in the same file.")
+    tls_client_ca_file: _Path | None = Field(
         default=None,
         description="CA certificates that client certificates are verified with; a certificate's names are its roles.",
     )

@@ -80,6 +80,9 @@ def test_the_usual_file_need_not_be_there_where_nobody_may_look_and_one_that_is_
         ("timeout_seconds = -1", "above 0"),
         ("timeout_seconds = true", "config.toml: timeout_seconds = True: expected seconds above 0, at most 3600"),
         ("timeout_seconds = []", "config.toml: timeout_seconds = []: expected seconds above 0, at most 3600"),
+        (f"timeout_seconds = {'1' * 400}", "expected seconds above 0, at most 3600"),
+        (f"timeout_seconds = {'1' * 5_000}", "5000 digits"),
+        (f"[server]\nport = 0x{'f' * 5_000}", "4300 digits"),
         ("server = 3", "[server]"),
     ],
 )

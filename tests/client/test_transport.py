@@ -458,6 +458,37 @@ def test_a_server_that_has_no_memory_to_report_its_readiness_says_so() -> None:
         client.readiness()
 
 
+TOPIC = {"name": "persistent://public/default/orders", "labels": {}, "partitions": 0, "etag": "e"}
+TENANT = {"adminRoles": [], "allowedClusters": []}
+CHANGED = {"etag": "e", "offset": 1, "position": "p", "kind": "changed", "time": None, "madeBy": [], "changes": None}
+
+
+@pytest.mark.parametrize(
+    ("ask", "answer", "other"),
+    [
+        (lambda client: client.get_labels("orders"), {}, {"team": 1}),
+        (lambda client: client.get_properties("orders"), {}, {"owner": None}),
+        (lambda client: client.partitioned_topic_metadata("orders"), {"partitions": 0}, {"partitions": "3"}),
+        (lambda client: client.get_topic("orders"), TOPIC, {"etag": 1}),
+        (lambda client: client.get_topic("orders"), TOPIC, {"labels": {"team": ["pay"]}}),
+        (lambda client: client.get_topic("orders"), TOPIC, {"properties": []}),
+        (lambda client: client.get_topic("orders"), TOPIC, {"policies": {"local": 3}}),
+        (lambda client: client.version(), {"version": "1.0"}, {"version": 1.0}),
+        (lambda client: client.get_tenant("public"), TENANT, {"adminRoles": "root"}),
+        (lambda client: client.history("orders"), {"name": "n", "before": None, "items": [CHANGED]},
+         {"items": [CHANGED | {"time": 5}]}),
+    ],
+)  # fmt: skip
+def test_an_answer_with_something_of_another_type_is_not_topicfolds(
+    ask: Callable[[Client], object], answer: dict[str, Any], other: dict[str, Any]
+) -> None:
+    bodies = iter([answer, answer | other])
+    with Tape(lambda _: httpx2.Response(200, json=next(bodies))).client() as client:
+        ask(client)
+        with pytest.raises(UnexpectedAnswer):
+            ask(client)
+
+
 def test_an_answer_nested_beyond_reading_is_not_topicfolds() -> None:
     answer = httpx2.Response(200, content=b"[" * 100_000)
     with Tape(lambda _: answer).client() as client, pytest.raises(UnexpectedAnswer):

@@ -364,8 +364,12 @@ def test_a_server_that_opens_streams_only_to_refuse_them_is_asked_as_one_that_re
     [
         b"<html>\n", b"[1]\n", b"\xff\n", b'{"type":"ADDED"}\n', b'{"type":"MOVED","cursor":"c"}\n',
         b"[" * 99_999 + b"\n", line("ADDED", topic=topic("x")), b"x" * (2 << 20),
+        line("ADDED", "c", topic=topic("x") | {"labels": {"team": 1}}),
+        line("ADDED", "c", topic=topic("x"), actors=[1]),
+        line("MODIFIED", "c", topic=topic("x"), old={"labels": [["team", "pay"]]}),
     ],
-    ids=["page", "no object", "no UTF-8", "no topic", "of another type", "deep", "no cursor", "endless"],
+    ids=["page", "no object", "no UTF-8", "no topic", "of another type", "deep", "no cursor", "endless",
+         "other labels", "other actors", "other old labels"],
 )  # fmt: skip
 def test_what_is_no_frame_is_an_error_behind_the_frames_before_it(garbage: bytes) -> None:
     play = Play([b"".join(START) + garbage], [*CHANGES])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import math
 from types import MappingProxyType
 from typing import Any
 
+import fastavro
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.model.policy.strategies import stored_policies
-from topicfold.log.avro import read, schema_called, write
+from topicfold.log.avro import read, schema_called, schema_directory, write
 from topicfold.log.payload import (
     decode_indexed,
     decode_namespace,
@@ -23,6 +26,8 @@ from topicfold.log.payload import (
 from topicfold.model.events import AggregateKind
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, Pending, Record, Step, TenantRecord, TopicRecord
+
+PERSISTENCE = {"bookkeeperEnsemble": 1, "bookkeeperWriteQuorum": 1, "bookkeeperAckQuorum": 1}
 
 scopes = st.none() | stored_policies
 grants = st.dictionaries(st.text(max_size=5), st.lists(st.text(max_size=5), max_size=3).map(tuple), max_size=3)
@@ -119,6 +124,31 @@ def test_a_policy_without_a_member_that_it_always_has_is_not_read(half: Policies
     assert decode_topic(2, payload) is decode_topic(2, encode_record(TopicRecord(global_=half))) is None
     assert decode_namespace(2, encode_record(NamespaceRecord(policies=half))) is None
     assert decode_indexed(2, payload).labels == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    "beyond",
+    [
+        {"messageTTLInSeconds": 1 << 31},
+        {"publishRate": {"publishThrottlingRateInMsg": -(1 << 40), "publishThrottlingRateInByte": 1}},
+        {"subscribeRate": {"subscribeThrottlingRatePerConsumer": 1, "ratePeriodInSecond": (1 << 63) - 1}},
+        {"persistence": PERSISTENCE | {"managedLedgerMaxMarkDeleteRate": math.nan}},
+    ],
+)
+def test_a_policy_with_a_number_that_no_such_policy_has_is_not_read(beyond: Policies) -> None:
+    local = {"customLabels": {"a": "b"}, "policies": beyond}
+    fields = {"partitions": 0, "properties": {}, "local": local, "grants": {}}
+    payload = write(in_longs("topic-2"), fields)
+    assert decode_topic(2, payload) is None
+    assert decode_indexed(2, payload).labels == {"a": "b"}
+    of_namespace = write(in_longs("namespace-2"), {"properties": {}, "policies": beyond, "grants": {}})
+    assert decode_namespace(2, of_namespace) is None
+
+
+def in_longs(name: str) -> Any:
+    """Return a schema whose numbers have 64 bits; otherwise it writes the same bytes."""
+    text = (schema_directory() / f"{name}.avsc").read_text()
+    return fastavro.parse_schema(json.loads(text.replace('"int"', '"long"')))
 
 
 def test_no_policies_and_none_left_are_told_apart() -> None:

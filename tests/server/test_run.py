@@ -330,6 +330,7 @@ def test_a_server_keeps_what_it_acknowledged(tmp_path: Path) -> None:
         ({"auth_jwks_url": "http://192.0.2.1/keys"}, 2, "https"),
         ({"tls_cert_file": "/nowhere/cert"}, 2, "tls_cert_file"),
         ({"log_file": "/dev/null/log.db"}, 2, ""),
+        ({"log_file": "/dev/null/\x1b[2J\nerror: another"}, 2, r"/dev/null/\x1b[2J\nerror: another"),
         ({"kafka_bootstrap": "127.0.0.1:1"}, 6, ""),
         ({"kafka_bootstrap": "127.0.0.1:1", "kafka_settings": {"acks": "0"}}, 2, "acks"),
     ],

@@ -84,7 +84,7 @@ def _boolean(value: Any) -> bool:
 def _seconds(value: Any) -> float:
     try:
         seconds = 0.0 if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         seconds = 0.0
     if not 0 < seconds <= 3600:
         raise ValueError("expected seconds above 0, at most 3600")
@@ -300,10 +300,12 @@ def _read(file: Path, is_required: bool) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(text)
+        table = tomllib.loads(text)
+        repr(table)  # a number in hexadecimal may have more digits than Python ever writes
     except RecursionError:
         raise BadSetting(f"{file}: nested too deep to be read") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise BadSetting(
             f"{file}: {error}", hint='Values of text need quotes: url = "http://127.0.0.1:8080"'
         ) from error
+    return table

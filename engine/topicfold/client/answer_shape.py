@@ -15,6 +15,34 @@ instead."""
 EACH = "..."
 """Stands for every member of an object, whatever it is called."""
 
+TEXTS: Shape = {EACH: str}
+MATCH: Shape = {"name": str, "labels": TEXTS, "version": str, "partitions": int}
+TOPIC: Shape = {"name": str, "labels": TEXTS, "etag": str, "partitions": int}
+TENANT: Shape = {"adminRoles": [str], "allowedClusters": [str]}
+OPERATION: Shape = {"operation": str, "state": str, "asOf": str}
+EXPLANATION: Shape = {
+    "selector": str,
+    "topics": int,
+    "matched": int,
+    "hints": [str],
+    "position": str,
+    "requirements": [{"requirement": str, "key": str, "topics": int, "takesTopicsWithoutKey": bool}],
+}
+HISTORY: Shape = {
+    "name": str,
+    "before": str | None,
+    "items": [
+        {
+            "etag": str,
+            "offset": int,
+            "position": str,
+            "kind": str,
+            "time": str | None,
+            "madeBy": [{"actor": str, "reason": str | None, "requestId": str | None}],
+            "changes": ([{"path": [str], "old": object, "new": object}],),
+        }
+    ],
+}
 DIAGNOSIS: Shape = {
     "healthy": bool, "node": str,
     "scrub": ({"at": str, "topics": int, "found": int},),

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
+from topicfold.client.answer_shape import EACH, OPERATION, TENANT, TEXTS, TOPIC, require_shape
 from topicfold.errors import Undecodable
 
 
@@ -48,6 +49,7 @@ class Tenant:
     @classmethod
     def of(cls, name: str, body: Mapping[str, Any], etag: str) -> Self:
         """Return the tenant `name` that `body` describes."""
+        require_shape(body, TENANT)
         return cls(name, tuple(body["adminRoles"]), tuple(body["allowedClusters"]), etag)
 
 
@@ -73,10 +75,14 @@ class Topic:
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
         """Return the topic that `body` describes."""
+        require_shape(body, TOPIC)
+        require_shape(body.get("kafkaName"), str | None)
+        require_shape(body.get("properties"), (TEXTS,))
+        require_shape(body.get("policies"), ({EACH: dict | None},))
         return cls(
             name=body["name"],
             labels=dict(body["labels"]),
-            partitions=int(body["partitions"]),
+            partitions=body["partitions"],
             kafka_name=body.get("kafkaName"),
             properties=dict(told) if (told := body.get("properties")) is not None else None,
             etag=body["etag"],
@@ -125,6 +131,7 @@ class Operation:
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
         """Return the operation that `body` describes."""
+        require_shape(body, OPERATION)
         return cls(
             body["operation"], body["state"], body.get("etag"), body.get("code"), body["asOf"], body.get("changed")
         )
@@ -136,6 +143,12 @@ class ServerVersion:
 
     version: str
     details: Mapping[str, Any] = field(hash=False)
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Self:
+        """Return the version that `body` reports."""
+        require_shape(body, {"version": str})
+        return cls(body["version"], body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from topicfold.client.answer_shape import EXPLANATION, MATCH, require_shape
 from topicfold.model.adoption import stands_for
 from topicfold.model.kafka_names import is_kafka_name
 
@@ -28,11 +29,13 @@ class Match:
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
         """Return the topic that `body` describes."""
+        require_shape(body, MATCH)
+        require_shape(body.get("kafkaName"), str | None)
         return cls(
             name=body["name"],
             labels=dict(body["labels"]),
             version=body["version"],
-            partitions=int(body["partitions"]),
+            partitions=body["partitions"],
             position=body.get("position") or "",
             kafka_name=body.get("kafkaName"),
         )
@@ -98,6 +101,7 @@ class Explanation:
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
         """Return the explanation that `body` is."""
+        require_shape(body, EXPLANATION)
         requirements = (
             ExplainedRequirement(each["requirement"], each["key"], each["topics"], each["takesTopicsWithoutKey"])
             for each in body["requirements"]

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from topicfold.client.answer_shape import TEXTS, require_shape
 from topicfold.client.find_answers import Match
 from topicfold.json_text import read_json
 
@@ -88,11 +89,13 @@ def frame_of(line: bytes) -> Frame | Failed:
     body = read_json(line)
     cursor, kind = str(body.get("cursor") or ""), body["type"]
     actors = tuple(body.get("actors") or ())
+    require_shape(list(actors), [str])
     match kind:
         case "ADDED":
             return Added(cursor, Match.of(body["topic"]), actors)
         case "MODIFIED":
-            return Modified(cursor, Match.of(body["topic"]), dict(body["old"]["labels"]), actors)
+            require_shape(body["old"], {"labels": TEXTS})
+            return Modified(cursor, Match.of(body["topic"]), body["old"]["labels"], actors)
         case "DELETED":
             return Deleted(cursor, Match.of(body["topic"]), actors)
         case "BOOKMARK":

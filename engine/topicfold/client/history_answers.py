@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
+from topicfold.client.answer_shape import HISTORY, require_shape
+
 
 @dataclass(frozen=True, slots=True)
 class MadeBy:
@@ -50,7 +52,7 @@ class HistoryEntry:
         changes = body["changes"]
         return cls(
             etag=body["etag"],
-            offset=int(body["offset"]),
+            offset=body["offset"],
             position=body["position"],
             kind=body["kind"],
             time=body["time"],
@@ -77,6 +79,7 @@ class HistoryPage:
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
         """Return the page that `body` describes."""
+        require_shape(body, HISTORY)
         gap = body.get("gap")
         return cls(
             body["name"],

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Unpack
 
+from topicfold.client.answer_shape import TEXTS
 from topicfold.client.answers import Written
-from topicfold.client.call import Call, ChangeOptions, change
+from topicfold.client.call import Call, ChangeOptions, change, mapping_of
 from topicfold.client.declaring import asks
 from topicfold.client.paths import given_segment, namespace_path
 
@@ -17,7 +18,7 @@ class NamespacePropertyCalls:
     @asks
     def namespace_properties(self, namespace: str) -> Call[dict[str, str]]:
         """Return a namespace's properties."""
-        return Call("GET", f"{namespace_path(namespace)}/properties", lambda answer: dict(answer.body))
+        return Call("GET", f"{namespace_path(namespace)}/properties", mapping_of(TEXTS))
 
     @asks
     def update_namespace_properties(

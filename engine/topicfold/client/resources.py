@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from topicfold.client import calls
-from topicfold.client.answer_shape import DIAGNOSIS, READINESS
+from topicfold.client.answer_shape import DIAGNOSIS, READINESS, TEXTS
 from topicfold.client.answers import Operation, Readiness, ServerVersion, Tenant, Topic, TopicDeleted, Written
 from topicfold.client.call import (
     Answer,
@@ -144,7 +144,7 @@ class ResourceCalls(InOwnNamespace):
     @asks
     def partitioned_topic_metadata(self, topic: str) -> Call[Mapping[str, Any]]:
         """Return Pulsar's metadata of a topic's partitions; `partitions` is 0 if it is not partitioned."""
-        return Call("GET", f"{topic_path(self._in_full(topic))}/partitions", mapping_in)
+        return Call("GET", f"{topic_path(self._in_full(topic))}/partitions", mapping_of({"partitions": int}))
 
     @asks
     def create_topic(
@@ -219,7 +219,7 @@ class ResourceCalls(InOwnNamespace):
     @asks
     def get_labels(self, topic: str) -> Call[dict[str, str]]:
         """Return a topic's labels."""
-        return Call("GET", self._labels_path(topic), lambda answer: dict(answer.body))
+        return Call("GET", self._labels_path(topic), mapping_of(TEXTS))
 
     @asks
     def set_labels(self, topic: str, labels: Mapping[str, str], **options: Unpack[ChangeOptions]) -> Call[Written]:
@@ -246,7 +246,7 @@ class ResourceCalls(InOwnNamespace):
     @asks
     def get_properties(self, topic: str) -> Call[dict[str, str]]:
         """Return a topic's properties."""
-        return Call("GET", self._properties_path(topic), lambda answer: dict(answer.body))
+        return Call("GET", self._properties_path(topic), mapping_of(TEXTS))
 
     @asks
     def update_properties(
@@ -269,7 +269,7 @@ class ResourceCalls(InOwnNamespace):
     @asks
     def version(self) -> Call[ServerVersion]:
         """Return the server's version."""
-        return Call("GET", "/version", lambda answer: ServerVersion(answer.body["version"], answer.body))
+        return Call("GET", "/version", lambda answer: ServerVersion.of(answer.body))
 
     @asks
     def readiness(self) -> Call[Readiness]:

@@ -82,7 +82,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
-    """Return the topic in `payload`, or None if it cannot be read, lacks part of a policy, or has a newer schema."""
+    """Return the topic in `payload`, or None if it or a policy of it cannot be read, or it has a newer schema."""
     fields = _fields(AggregateKind.TOPIC, schema, payload)
     if not _is_topic(fields):
         return None
@@ -183,7 +183,10 @@ def _policies(fields: Mapping[str, Any] | None) -> Policies | None:
 
 
 def _are_whole(policies: Policies | None) -> bool:
-    """Return whether no policy lacks what all of its kind have: a retention of which half was taken deletes data."""
+    """Return whether each policy has all that its kind has, for a retention of which half was taken deletes data.
+
+    Nor may a number be too large: the Avro library reads more than 32 bits for an `int`, and does not write them.
+    """
     return all(is_whole(BY_NAME[name].kind, value) for name, value in (policies or EMPTY).items())
 
 

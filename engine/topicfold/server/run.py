@@ -27,6 +27,7 @@ from topicfold.file_limit import want_files
 from topicfold.log.port import Log
 from topicfold.log_lines import configure_logging
 from topicfold.loopback import is_loopback
+from topicfold.model.steering import in_one_line
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listings import Listings
 from topicfold.runtime.upkeep import Upkeep
@@ -92,7 +93,8 @@ def serve(settings: Settings, *, is_quiet: bool = False, announce: Announce = an
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(settings, None if is_quiet else announce))
     except TopicfoldError as error:
-        sys.stderr.write(f"error: {error.reason}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
+        told = (("error", error.reason), ("hint", error.hint))
+        sys.stderr.writelines(f"{what}: {in_one_line(text)}\n" for what, text in told if text)
         if isinstance(error, BadSetting):
             return EXIT_BAD_SETTING
         return EXIT_UNREACHABLE if isinstance(error, Wait) else EXIT_FAILED

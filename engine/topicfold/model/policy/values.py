@@ -145,8 +145,7 @@ class _Reading:
             if isinstance(given, float) and given.is_integer():
                 return self.wrong(path, f"{found} may have been rounded; write its digits, without . and e")
             return self.wrong(path, f"must be a whole number, not {found}")
-        limit = 1 << (kind.bits - 1)
-        if not -limit <= number < limit:
+        if not _fits(kind, number):
             return self.wrong(path, f"{number} does not fit into {kind.bits} bits")
         return number
 
@@ -307,13 +306,17 @@ def plain_value(value: Value) -> Any:
 
 
 def is_whole(kind: Kind, value: Value) -> bool:
-    """Return whether a canonical value has every member that such values always have, however deep.
+    """Return whether a value has every member that canonical ones always have, and only numbers in range, however deep.
 
     >>> rate = Shape("Rate", (Member("limit", Number(32), 0), Member("note", Text())))
-    >>> is_whole(rate, {"limit": 5}), is_whole(MapOf(rate), {"a": {}})
-    (True, False)
+    >>> is_whole(rate, {"limit": 5}), is_whole(MapOf(rate), {"a": {}}), is_whole(rate, {"limit": 1 << 31})
+    (True, False, False)
     """
     match kind:
+        case Number():
+            return _fits(kind, value)
+        case Decimal():
+            return math.isfinite(value)
         case Shape():
             return all(
                 is_whole(member.kind, value[member.name])
@@ -325,6 +328,11 @@ def is_whole(kind: Kind, value: Value) -> bool:
             return all(is_whole(kind.value, each) for each in value.values())
         case _:
             return True
+
+
+def _fits(kind: Number, number: int) -> bool:
+    limit = 1 << (kind.bits - 1)
+    return -limit <= number < limit
 
 
 def frozen_value(value: Any) -> Value:
