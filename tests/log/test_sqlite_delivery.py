@@ -11,6 +11,7 @@ import pytest
 from tests.log.following import never
 from tests.turning import counted_turns
 from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
+from topicfold.log import sqlite_delivery
 from topicfold.log.port import Entry
 from topicfold.log.sqlite_delivery import Follow, SqliteDelivery
 from topicfold.log.sqlite_file import Bounds, SqliteFile
@@ -242,3 +243,19 @@ async def test_a_file_that_cannot_be_read_is_looked_at_no_more_often_than_one_wi
     delivery.fetch(file)
     await asyncio.sleep(0)
     assert told == entries
+
+
+async def test_while_nobody_commits_it_looks_less_often_until_somebody_does(
+    file: SqliteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_delivery, "_QUIET_SECONDS", 0.0)
+    delivery = SqliteDelivery(post)
+    delivery.begin(Follow({0: 0}, lambda _: None, lambda error, _: never(error)))
+    delivery.fetch(file)
+    seen = []
+    for value in (b"first", b"second"):
+        delivery.deliver_own(file, file.append([(0, value)]))
+        seen.append(delivery.patience_seconds)
+        delivery.fetch(file)
+        seen.append(delivery.patience_seconds)
+    assert seen == [0.002, 0.02, 0.002, 0.02]
