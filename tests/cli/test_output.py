@@ -62,6 +62,22 @@ def test_nor_does_any_format_hand_them_to_one(
         assert shown.splitlines() == [r"\x1b[2J\x9b31m\x85\x7f\u2028\u202eevil\u2066\u200f\u061c\né"] * 2
 
 
+def test_a_long_list_is_the_same_yaml_with_nodes_for_a_part_of_it_at_a_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = [{"name": f"t-{number}", "labels": {"n": f"{number}"}} for number in range(600)]
+    parts: list[int] = []
+
+    def counted(data: Any) -> str:
+        parts.append(len(data))
+        return to_yaml(data)
+
+    monkeypatch.setattr("topicfold.cli.output.to_yaml", counted)
+    Output(OutputFormat.YAML, ColorMode.NEVER, is_quiet=False).show_data(members)
+    assert capsys.readouterr().out == to_yaml(members)
+    assert (sum(parts), max(parts)) == (600, 256)
+
+
 def test_a_file_of_desired_state_hands_none_to_one_and_is_read_as_it_was(tmp_path: Path) -> None:
     entries = [{"name": "persistent://public/default/x", "properties": {"a\u202eb": "c\\\u202ed"}}]
     text = write_entries(entries)

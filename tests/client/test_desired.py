@@ -16,6 +16,7 @@ from topicfold.client.answers import Topic
 from topicfold.client.desired import Desired, pruning, steps
 from topicfold.client.desired_files import entries_of, files_under, read_files, write_entries
 from topicfold.client.strict_yaml import read_documents
+from topicfold.client.yaml_text import write_yaml
 from topicfold.errors import Forbidden, InvalidRequest, Undecodable
 from topicfold.model.differences import Difference
 
@@ -46,6 +47,24 @@ def problems_of(directory: Path, text: str) -> str:
     with pytest.raises(InvalidRequest) as refused:
         read_files([file_with(directory, text)])
     return refused.value.reason
+
+
+def test_a_long_file_is_the_same_with_nodes_for_a_part_of_it_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = entries_of(topic(f"{ORDERS}-{number}", labels={"n": f"{number}"}) for number in range(600))
+    parts: list[int] = []
+
+    def counted(data: Any, *arguments: Any, **options: Any) -> str:
+        parts.append(len(data))
+        return write_yaml(data, *arguments, **options)
+
+    monkeypatch.setattr("topicfold.client.desired_files.write_yaml", counted)
+    assert write_entries(entries) == yaml.safe_dump({"topics": entries}, sort_keys=False, default_flow_style=None)
+    assert (sum(parts), max(parts)) == (600, 256)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_file_of_few_topics_is_read_too(tmp_path: Path, count: int) -> None:
+    assert len(read_files([file_with(tmp_path, written([topic()] * count))])) == count
 
 
 def test_what_is_exported_is_what_is_read(tmp_path: Path) -> None:

@@ -23,6 +23,9 @@ from topicfold.errors import shortened
 from topicfold.model.steering import escape_steering, in_one_line
 
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
+_PARTING = re.compile(r"[\\,]|^ | \Z")
+_YAML_MEMBERS_AT_ONCE = 256
+"""PyYAML has a node for each value until all are written, ten times the text."""
 
 
 class Output:
@@ -73,11 +76,12 @@ class Output:
         sys.stdout.flush()
 
     def show_data(self, data: Any) -> None:
-        """Print `data` as one value: YAML if that is wanted, else JSON, a list of it member by member."""
-        if self.format is OutputFormat.YAML:
+        """Print `data` as one value: YAML if that is wanted, else JSON, a list of it some members at a time."""
+        is_yaml = self.format is OutputFormat.YAML
+        if isinstance(data, list | tuple) and data:
+            sys.stdout.writelines(_yaml_of_members(data) if is_yaml else _json_of_members(data))
+        elif is_yaml:
             self._write(to_yaml(data_of(data)))
-        elif isinstance(data, list | tuple) and data:
-            sys.stdout.writelines(_json_of_members(data))
         else:
             self._write(to_json(data_of(data)))
 
@@ -157,6 +161,12 @@ def to_json(data: Any) -> str:
     return _json(data, 2)
 
 
+def _yaml_of_members(members: Sequence[Any]) -> Iterator[str]:
+    """Yield a list that is not empty as `to_yaml` writes it, with nodes for a part of it only."""
+    for start in range(0, len(members), _YAML_MEMBERS_AT_ONCE):
+        yield to_yaml(data_of(members[start : start + _YAML_MEMBERS_AT_ONCE]))
+
+
 def _json_of_members(members: Sequence[Any]) -> Iterator[str]:
     """Yield a list that is not empty as `to_json` writes it, without a copy of all of it."""
     before = "[\n  "
@@ -193,7 +203,7 @@ def escaped(value: str) -> str:
     >>> escaped("a,b ")
     'a\\\\,b\\\\ '
     """
-    return re.sub(r"[\\,]|^ | \Z", r"\\\g<0>", value)
+    return _PARTING.sub(lambda found: f"\\{found[0]}", value)
 
 
 def value_text(value: Any) -> str:

@@ -13,7 +13,7 @@ The report is computed from counts alone, whether they come from a snapshot's co
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -101,9 +101,9 @@ def label_report(counts: LabelCounts, by: str | None) -> LabelReport:
     Cost: O(distinct labels), plus about a millisecond for each word that may be misspelt.
     """
     total = sum(counts.topics.values())
-    values: dict[str, Counter[str]] = {}
+    values: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for (_, key, value), number in counts.bearing.items():
-        values.setdefault(key, Counter())[value] += number
+        values[key][value] += number
     topics_of = {key: each.total() for key, each in values.items()}
     keys = tuple(
         KeyUse(key, number, number / total if total else 0.0, len(values[key])) for key, number in _sorted(topics_of)
