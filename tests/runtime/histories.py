@@ -62,8 +62,8 @@ def append_unreadable(
     current = node.engine.states[0].current(AggregateKind.TOPIC, TOPIC)
     life = node.engine.states[0].namespaces[NAMESPACE].incarnation
     trail = AuditTrail((), 0, current.offset if previous_offset is None else previous_offset)
-    event = topic_put(number, life, current.version, payload=b"\xff", audit=encode_audit(trail), **fields)
-    store.append(0, encode_event(event))
+    told = {"payload": b"\xff", "audit": encode_audit(trail)} | fields
+    store.append(0, encode_event(topic_put(number, life, current.version, **told)))
 
 
 def append_written_at(node: Node, store: MemoryStore, time_ms: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.builders import NAMESPACE, TOPIC
 from tests.compaction.folding import Tables
 from tests.memory_log import MemoryStore
-from tests.runtime.histories import append_written_at, at, back, history, trim
+from tests.runtime.histories import append_unreadable, append_written_at, at, back, history, trim
 from tests.runtime.nodes import ORDERS, Node, running
 from tests.snapshot.making import compacted, compacted_further
 from topicfold import errors
@@ -211,6 +211,19 @@ async def test_what_neither_holds_is_a_gap_that_says_why(store: MemoryStore, roo
         reasons = {"unread": "cannot be read", "other log": "is of the log", "lost": "it has 1 rows, and the commits"}
         assert page.gap.reason.startswith("the log no longer holds the record")
         assert reasons.get(harm, "") in page.gap.reason
+
+
+async def test_a_record_whose_trail_cannot_be_read_ends_the_history_there_too(store: MemoryStore, root: Path) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        append_unreadable(node, store, audit=b"garbage")
+        await node.caught_up()
+        await compacted(node.log, root)
+        whole = await history(node)
+        trim(store, before=len(store.entries[0]))
+        assert await history(node) == whole
+        assert whole.gap is not None
+        assert "does not say" in whole.gap.reason
 
 
 @pytest.mark.parametrize("time_ms", [0, -1, 2**48, 2**60, 2**63 - 1, -(2**63)])

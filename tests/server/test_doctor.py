@@ -69,7 +69,8 @@ async def test_a_node_that_is_accused_wrongly_names_the_accuser_and_whom_to_ask(
     assert (told["differences"], told["examined"]) == ({"http://node2:8080": 1}, "memory_right")
     assert found["partitions"][PARTITION]["ready"]
     metrics = (await orders.send("GET", "/metrics")).text
-    assert 'topicfold_digests_compared_total{result="different"} 1.0' in metrics
+    for result, count in (("equal", 0.0), ("different", 1.0)):
+        assert f'topicfold_digests_compared_total{{result="{result}"}} {count}' in metrics
     assert 'topicfold_partitions_examined_total{finding="memory_right"} 1.0' in metrics
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from tests.runtime.nodes import turns
 from tests.server.rest import LABELS, ORDERS, RestNode
 from topicfold.model.events import operation_of
 from topicfold.server.auth.principal import ANONYMOUS
@@ -40,6 +41,19 @@ async def test_no_change_of_eight_clients_on_three_nodes_is_lost(nodes: list[Res
     for each in nodes:
         await each.node.caught_up()
     assert nodes[0].node.digests() == nodes[1].node.digests() == nodes[2].node.digests()
+
+
+async def test_a_read_waits_until_what_another_node_had_acknowledged_is_folded(nodes: list[RestNode]) -> None:
+    one, other, _ = nodes
+    await one.done("PUT", ORDERS)
+    await other.node.caught_up()
+    other.node.log.pause()
+    await one.done("POST", LABELS, {"labels": {"a": "b"}})
+    asked = asyncio.create_task(other.get(LABELS))
+    await turns()
+    assert not asked.done()
+    other.node.log.resume()
+    assert await asked == {"a": "b"}
 
 
 async def test_a_deleted_topic_is_gone_on_the_next_node_at_once(nodes: list[RestNode]) -> None:

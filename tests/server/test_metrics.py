@@ -83,6 +83,10 @@ async def test_whatever_is_counted_is_there_from_the_first_scrape_so_that_its_fi
     lines = (await orders.send("GET", "/metrics")).text.splitlines()
     for outcome in ("accepted", "rejected", "no_op", "garbage"):
         assert any(line.startswith(f'topicfold_events_applied_total{{outcome="{outcome}"}} ') for line in lines)
+    for result in ("equal", "different"):
+        assert f'topicfold_digests_compared_total{{result="{result}"}} 0.0' in lines
+    for partition in orders.node.engine.states:
+        assert f'topicfold_partition_ready{{partition="{partition}"}} 1.0' in lines
     for cause in ("too_old", "other_rights", "namespace_ended", "cut_off", "invalid_request", "resync"):
         assert f'topicfold_watch_resets_total{{reason="{cause}"}} 0.0' in lines
 

@@ -29,7 +29,7 @@ from topicfold.snapshot.commits import DataFile, commit_path, sequences
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.delta_files import active_files
 from topicfold.snapshot.tables import HISTORY
-from topicfold.state.aggregate import Etag
+from topicfold.state.aggregate import NO_ETAG, Etag
 
 BATCH, BATCHES, NAMES = 50, 80, 1_000
 
@@ -136,12 +136,14 @@ def test_an_etag_is_of_the_last_update_that_changed_the_record(tmp_path: Path) -
     changing = (operation(1), operation(2), operation(3, Verdict.UNCHANGED))
     log = [namespace_put(1), topic_put(2, an_id(1), operations=changing)]
     log += [topic_put(3, an_id(1), an_id(2), operations=(operation(4, Verdict.UNCHANGED),))]
-    log += [topic_put(4, an_id(1), name="persistent://public/default/others", operations=changing[1:])]
+    log += [topic_put(4, an_id(1), name="persistent://public/default/nobodys")]
+    log += [topic_put(5, an_id(1), name="persistent://public/default/others", operations=changing[1:])]
     found = namespace_after(tmp_path, log)
     assert found is not None
     topics = dict(found.topics())
     assert (topics[TOPIC].version, topics[TOPIC].etag) == (an_id(3), Etag(an_id(2), 2))
-    assert topics["persistent://public/default/others"].etag == Etag(an_id(4), 1)
+    assert topics["persistent://public/default/nobodys"].etag == NO_ETAG
+    assert topics["persistent://public/default/others"].etag == Etag(an_id(5), 1)
 
 
 @pytest.mark.parametrize(("time_ms", "below", "behind", "position"), [

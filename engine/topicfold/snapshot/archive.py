@@ -315,7 +315,7 @@ def _last_changes(operations: pa.ChunkedArray) -> pa.Array:
     """Return for each row the place, from 1, of its last operation that changed the record; 0 for none."""
     rows = operations.combine_chunks()
     verdicts = pc.struct_field(rows.flatten(), "verdict").to_numpy()
-    counts = pc.fill_null(pc.list_value_length(rows), 0).to_numpy()
+    counts = pc.list_value_length(rows).to_numpy()
     starts = np.cumsum(counts) - counts
     places = (np.arange(len(verdicts)) - np.repeat(starts, counts) + 1) * (verdicts == Verdict.CHANGED)
     found = np.zeros(len(counts), np.int64)
