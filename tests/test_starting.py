@@ -41,6 +41,13 @@ async def test_a_topic_that_no_snapshot_can_be_of_is_not_made(
     assert topic not in AdminClient({"bootstrap.servers": kafka_bootstrap}).list_topics(timeout=10).topics
 
 
+async def test_nobody_is_told_to_begin_a_log_that_there_is_a_snapshot_of(tmp_path: Path, snapshot: Path) -> None:
+    with pytest.raises(WrongSnapshot, match="there is no log") as caught:
+        await require_log(Settings(log_file=tmp_path / "gone.db", snapshot=snapshot))
+    assert "topicfold serve" not in caught.value.hint
+    assert "docs/recovery.md" in caught.value.hint
+
+
 async def test_where_there_is_no_log_it_says_what_to_type_to_begin_one(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="there is no log") as caught:
         await require_log(Settings(log_file=tmp_path / "my log.db"))

@@ -19,7 +19,7 @@ def copy_to(
     """Copy the log that `settings` name to `place`; return which it is, and what was copied.
 
     Raises:
-        BadSetting: there is no such log.
+        BadSetting, WrongSnapshot: there is no such log.
         WrongLog: it is none, or `place` holds anything else.
         LogUnavailable, ClusterUnavailable: one of both does not answer; doing it again goes on.
     """

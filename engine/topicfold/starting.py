@@ -63,7 +63,7 @@ async def open_log(settings: Settings) -> Log:
     """
     read_schemas()
     if settings.snapshot is not None and sequences(settings.snapshot):
-        await _require_snapshot_log(settings)
+        await require_log(settings)
     bootstrap, topic = settings.kafka_bootstrap, settings.kafka_topic
     place = settings.log_file if bootstrap is None else KafkaPlace(bootstrap, topic, settings.kafka_settings)
     return await open_log_at(place, settings.partitions)
@@ -74,41 +74,45 @@ async def require_log(settings: Settings) -> None:
 
     Raises:
         BadSetting: there is none.
+        WrongSnapshot: there is none, but there is a snapshot of one.
+        SnapshotUnreadable: there is none, and it cannot be seen whether there is a snapshot.
+        ClusterUnavailable: Kafka does not answer.
+    """
+    missing = await _missing_log(settings)
+    if missing is None:
+        return
+    if settings.snapshot is not None and sequences(settings.snapshot):
+        raise without_log(f"{missing.reason}, and the snapshot {settings.snapshot} is of one") from missing
+    raise missing
+
+
+async def _missing_log(settings: Settings) -> BadSetting | None:
+    """Return the error that there is no such log, None if there is one.
+
+    Raises:
         ClusterUnavailable: Kafka does not answer.
     """
     if settings.kafka_bootstrap is None:
-        if not settings.log_file.exists():
-            raise BadSetting(
-                f"there is no log {settings.log_file}",
-                hint="Name the server's log: --log FILE or --kafka HOST:PORT. If there was none yet, start one: "
-                f"topicfold serve --log {quote(str(settings.log_file))}",
-            )
-        return
+        if settings.log_file.exists():
+            return None
+        return BadSetting(
+            f"there is no log {settings.log_file}",
+            hint="Name the server's log: --log FILE or --kafka HOST:PORT. If there was none yet, start one: "
+            f"topicfold serve --log {quote(str(settings.log_file))}",
+        )
     from topicfold.cluster.kafka import KafkaCluster
 
     kafka = KafkaCluster(settings.kafka_bootstrap, settings.kafka_settings)
     try:
-        if await kafka.topic(settings.kafka_topic) is None:
-            raise BadSetting(
-                f"Kafka at {settings.kafka_bootstrap} has no topic {settings.kafka_topic}",
-                hint="Name the server's log with --kafka-topic TOPIC. If there was none yet, start one: "
-                f"topicfold serve --kafka {settings.kafka_bootstrap} --kafka-topic {settings.kafka_topic}",
-            )
+        if await kafka.topic(settings.kafka_topic) is not None:
+            return None
     finally:
         await kafka.close()
-
-
-async def _require_snapshot_log(settings: Settings) -> None:
-    """Return if there is a log that the snapshot may be of.
-
-    Raises:
-        WrongSnapshot: there is none.
-        ClusterUnavailable: Kafka does not answer.
-    """
-    try:
-        await require_log(settings)
-    except BadSetting as error:
-        raise without_log(f"{error.reason}, and the snapshot {settings.snapshot} is of one") from error
+    return BadSetting(
+        f"Kafka at {settings.kafka_bootstrap} has no topic {settings.kafka_topic}",
+        hint="Name the server's log with --kafka-topic TOPIC. If there was none yet, start one: "
+        f"topicfold serve --kafka {settings.kafka_bootstrap} --kafka-topic {settings.kafka_topic}",
+    )
 
 
 def engine_options(settings: Settings) -> EngineOptions:

@@ -161,7 +161,7 @@ def test_a_snapshot_that_cannot_be_is_named_last_and_without_a_trace(tmp_path: P
         assert hint.startswith(f"hint: {next_step}")
 
 
-def test_of_a_stream_that_ends_the_cause_is_told_and_no_trace_of_java_s(tmp_path: Path) -> None:
+def test_of_a_log_that_goes_while_the_job_runs_it_is_told_so_and_no_trace_of_java_s(tmp_path: Path) -> None:
     log, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot"
     append(log, random_values(10, 10))
     running = subprocess.Popen(
@@ -171,9 +171,9 @@ def test_of_a_stream_that_ends_the_cause_is_told_and_no_trace_of_java_s(tmp_path
     assert running.stderr.readline().startswith("compacted sequence=1 ")
     log.log_file.unlink()
     said, hint = running.communicate(timeout=200)[1].splitlines()
-    assert said == f"error: the stream ended: there is no log {log.log_file} any more"
-    assert hint.startswith("hint: Run it again")
-    assert running.returncode == 6
+    assert said == f"error: there is no log {log.log_file}, and the snapshot {root} is of one"
+    assert hint.startswith("hint: Restore the log, or name the one that the snapshot is of. Nodes that still run know ")
+    assert running.returncode == 1
 
 
 def command_of(log: Settings, root: Path, *options: str) -> list[str]:

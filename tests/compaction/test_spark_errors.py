@@ -82,6 +82,18 @@ def test_a_task_that_failed_is_a_snapshot_that_cannot_be_written_only_where_it_s
     assert isinstance(error, SnapshotUnwritable) is is_of_files
 
 
+def test_a_batch_for_which_java_has_no_room_names_sparks_own_files() -> None:
+    error = known_error(
+        "Job aborted due to stage failure: Task 1 in stage 4.0 failed 1 times, most recent failure: Lost task:"
+        " java.io.IOException: No space left on device\n\tat java.base/sun.nio.ch.FileDispatcherImpl.write0(Native)\n"
+        "Caused by: java.io.IOException: No space left on device\n",
+        ROOT,
+    )
+    assert isinstance(error, LogUnavailable)
+    assert error.reason == "the stream ended: Spark cannot write files of its own: No space left on device"
+    assert "TMPDIR" in error.hint
+
+
 @pytest.mark.parametrize(
     ("says", "is_told_of"),
     [

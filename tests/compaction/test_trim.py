@@ -165,9 +165,10 @@ def test_where_no_job_can_continue_from_what_there_is_none_is_proposed(on_sqlite
     with pytest.raises(WrongSnapshot, match="holds no commit, and partition 0 of the log begins at offset") as caught:
         trimmed(on_sqlite, root.with_name("none"))
     assert caught.value.hint == NO_COMMIT_HINT
-    with pytest.raises(WrongSnapshot, match="everything between was trimmed") as caught:
+    with pytest.raises(WrongSnapshot, match="the records between are gone") as caught:
         trimmed(on_sqlite, older)
-    assert "compact" not in caught.value.hint
+    assert "restore the newest" in caught.value.hint
+    assert "docs/recovery.md" in caught.value.hint
 
 
 async def _delete_but_a_header(settings: Settings, partition: int, offset: int) -> None:

@@ -119,9 +119,10 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
     up. A second signal ends it at once.
 
     Raises:
-        BadSetting: there is no such log, the directory cannot hold a snapshot, or Spark's Python does not start.
+        BadSetting: there is no such log and no snapshot of one, the directory cannot hold a snapshot, or Spark's
+            Python does not start.
         WrongLog: it is not one of our logs, or shorter than the snapshot, or was replaced by another one meanwhile.
-        WrongSnapshot: the snapshot is of another log, or ends before the log begins.
+        WrongSnapshot: the snapshot is of another log or of one that is gone, or ends before the log begins.
         SnapshotDamaged: there are commits, but all are damaged.
         SnapshotUnreadable, SnapshotUnwritable: there is no right to read or write the snapshot, or no space.
         LogGap: the log's records differ from those that the snapshot was made from, or some are missing.
@@ -245,12 +246,13 @@ class _Job:
                     query.stop()
                 silence = Silence(lambda: asyncio.run(require_log(self._settings)), self._listener.away)
                 while not query.awaitTermination(EVERY_SECONDS):
-                    silence.check(query.status)
+                    silence.check()
         except (StreamingQueryException, Py4JJavaError) as error:
             if self._error is None:
-                ended = self._error = self._translated(error)
-                if isinstance(ended, LogUnavailable) and is_of_checkpoint(ended.reason, root):
-                    raise unwritable(root, ended.reason, "checkpoint") from error
+                cause = cause_in(str(error))
+                if is_of_checkpoint(cause, root):
+                    raise unwritable(root, cause, "checkpoint") from error
+                self._error = self._translated(error)
         if isinstance(self._error, LogUnavailable) and self._is_overtaken() and not self._stop.is_said:
             return False
         if self._error is not None and not isinstance(self._error, _Stopped):
@@ -305,7 +307,7 @@ class _Job:
         """Check that the log is still the one that the job started with: Spark would read any log of that name.
 
         Raises:
-            BadSetting: the log is gone.
+            BadSetting, WrongSnapshot: the log is gone.
             WrongLog: it is another log, or ends before the end of what was folded.
             LogGap: it is an older copy that has grown since.
             LogUnavailable, ClusterUnavailable: it has not answered for two minutes, or until a stop was requested.

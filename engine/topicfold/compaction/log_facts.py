@@ -42,7 +42,7 @@ async def log_facts(settings: Settings) -> LogFacts:
     """Return the log's identity, and where it begins and ends.
 
     Raises:
-        BadSetting, WrongLog: there is no such log.
+        BadSetting, WrongLog, WrongSnapshot: there is no such log.
         LogUnavailable, ClusterUnavailable: it does not answer.
     """
     await require_log(settings)
@@ -90,8 +90,10 @@ def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
         if start > position:
             raise WrongSnapshot(
                 f"partition {partition} of the log begins at offset {start}, the snapshot ends at {position}: "
-                "everything between was trimmed",
-                hint="Restore the newest snapshot. Without one, this log cannot be folded any more.",
+                "the records between are gone",
+                hint="If this is an older copy of the snapshot, restore the newest. If somebody else deleted the "
+                "records, as a retention does, nodes that still run know what they have folded: see docs/recovery.md "
+                "before you stop one.",
             )
 
 

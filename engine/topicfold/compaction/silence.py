@@ -1,9 +1,8 @@
-"""Reports when Spark waits for a log that does not answer: between two batches it would wait for ever, in silence."""
+"""Reports when the log does not answer: Spark waits for it in silence, for ever between two batches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from topicfold.errors import TopicfoldError
 
@@ -11,7 +10,7 @@ EVERY_SECONDS = 30
 
 
 class Silence:
-    """Checks the log while a stream asks for the log's end, which takes only milliseconds if the log answers."""
+    """Looks whether the log answers, and tells when that changes."""
 
     def __init__(self, look: Callable[[], None], tell: Callable[[str], None]) -> None:
         """Take `look`, which raises if the log does not answer; and `tell`, which gets the reason, and later ""."""
@@ -19,10 +18,8 @@ class Silence:
         self._tell = tell
         self._is_told = False
 
-    def check(self, status: Mapping[str, Any]) -> None:
-        """Look, if the stream's `status` says that it waits for the log, or if the log did not answer the last time."""
-        if not self._is_told and (status["isDataAvailable"] or not status["isTriggerActive"]):
-            return
+    def check(self) -> None:
+        """Look once."""
         reason = ""
         try:
             self._look()

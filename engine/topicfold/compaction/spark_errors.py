@@ -26,7 +26,7 @@ AGAIN_HINT = (
     "Run it again: it continues from the newest commit. If it ends the same way, --debug shows all that Spark says."
 )
 _KILLED_HINT = (
-    "Somebody killed it, or the system did because memory ran out; in that case lower --batch-rows. Run it again: it "
+    "Somebody killed it, or memory ran out, its own or the system's; in that case lower --batch-rows. Run it again: it "
     "continues from the newest commit."
 )
 _LATE_WORKER = "Python worker failed to connect back"
@@ -82,6 +82,12 @@ def known_error(text: str, root: Path) -> TopicfoldError | None:
         return WrongSnapshot(
             "another job uses this checkpoint", hint="Let it finish, or give this job a --checkpoint of its own."
         )
+    if no_room := _NO_ROOM.search(cause_in(text)):
+        return LogUnavailable(
+            f"the stream ended: Spark cannot write files of its own: {no_room[0]}",
+            hint="Free some space where they are: below TMPDIR on this machine, in spark.local.dir on a cluster; or "
+            "lower --batch-rows. Run it again: it continues from the newest commit.",
+        )
     return None
 
 
@@ -94,6 +100,6 @@ def cause_in(text: str) -> str:
     return _OWN.sub("", causes[-1]) if causes else next(filter(None, map(str.strip, text.splitlines())), "Spark failed")
 
 
-def is_of_checkpoint(reason: str, checkpoint: Path) -> bool:
-    """Return whether a stream that ended for this `reason`, between two batches, could not write to its checkpoint."""
-    return str(checkpoint.absolute()) in reason or _NO_ROOM.search(reason) is not None
+def is_of_checkpoint(cause: str, checkpoint: Path) -> bool:
+    """Return whether a stream that ended by this `cause`, between two batches, could not write to its checkpoint."""
+    return str(checkpoint.absolute()) in cause or _NO_ROOM.search(cause) is not None

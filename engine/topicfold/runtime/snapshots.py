@@ -226,8 +226,9 @@ def without_log(reason: str) -> WrongSnapshot:
     """Return the error that there is a snapshot and not the log that it is of, which nobody may begin anew."""
     return WrongSnapshot(
         reason,
-        hint="Restore the log, or name the one that the snapshot is of. To begin a new log, which knows nothing of "
-        "what the snapshot holds, leave the snapshot out.",
+        hint="Restore the log, or name the one that the snapshot is of. Nodes that still run know what they have "
+        "folded: see docs/recovery.md before you stop one. A node that is started without the snapshot begins a new "
+        "log, which knows nothing of what the snapshot holds.",
     )
 
 
