@@ -5,6 +5,7 @@ An answer that lacks it is not Topicfold's. Nothing is filled in.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import UnionType
 from typing import Any
 
@@ -82,18 +83,30 @@ def require_shape(value: Any, shape: Shape) -> None:
         KeyError: a member is missing.
         TypeError: something is of another type.
     """
-    match shape:
-        case dict():
-            require_shape(value, dict)
-            for name, each in shape.items():
-                for member in value if name == EACH else (name,):
-                    require_shape(value[member], each)
-        case list():
-            require_shape(value, list)
-            for item in value:
-                require_shape(item, shape[0])
-        case (member_shape,):
-            if value is not None:
-                require_shape(value, member_shape)
-        case _ if not isinstance(value, shape):
-            raise TypeError(f"{type(value).__name__} in the place of {getattr(shape, '__name__', shape)}")
+    if isinstance(shape, dict):
+        _require_type(value, dict)
+        for name, each in shape.items():
+            if name == EACH:
+                _require_all(value.values(), each)
+            elif type(value[name]) is not each:
+                require_shape(value[name], each)
+    elif isinstance(shape, list):
+        _require_type(value, list)
+        _require_all(value, shape[0])
+    elif isinstance(shape, tuple):
+        if value is not None:
+            require_shape(value, shape[0])
+    else:
+        _require_type(value, shape)
+
+
+def _require_all(values: Iterable[Any], shape: Shape) -> None:
+    if isinstance(shape, type) and {*map(type, values)} <= {shape}:  # a list of topics has many labels
+        return
+    for each in values:
+        require_shape(each, shape)
+
+
+def _require_type(value: Any, kind: type | UnionType) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{type(value).__name__} in the place of {getattr(kind, '__name__', kind)}")
