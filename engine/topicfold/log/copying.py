@@ -131,6 +131,7 @@ def _require_equal(ours: Sequence[Entry], there: Sequence[Entry]) -> None:
 
 def _other(partition: int, offset: int) -> WrongLog:
     return WrongLog(
-        f"at offset {offset} of partition {partition} the copy has another record than the log, or one too many",
+        f"at offset {offset} of partition {partition} it has another record than the log, or one too many: "
+        "it is no copy of this log",
         hint="Name an empty place: another file or another topic. Nothing else may write there meanwhile.",
     )
