@@ -83,6 +83,7 @@ def test_the_usual_file_need_not_be_there_where_nobody_may_look_and_one_that_is_
         (f"timeout_seconds = {'1' * 400}", "expected seconds above 0, at most 3600"),
         (f"timeout_seconds = {'1' * 5_000}", "5000 digits"),
         (f"[server]\nport = 0x{'f' * 5_000}", "4300 digits"),
+        (r'token_file = "a\u0000b"', "token_file = 'a\\x00b': a path cannot hold a zero character"),
         ("server = 3", "[server]"),
     ],
 )

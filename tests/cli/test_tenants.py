@@ -55,6 +55,11 @@ def test_who_names_no_tenant_is_told_that_there_are_others(run: Run, client: Cli
     assert run("namespaces", "list", "public") == (0, listed, "")
 
 
+def test_a_tenant_whose_name_was_left_empty_by_mistake_is_not_the_default_one(run: Run) -> None:
+    listed = run("namespaces", "list", "")
+    assert (listed.code, listed.out) == (2, "")
+
+
 def test_where_there_is_nothing_to_list_that_is_said(run: Run, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     client.create_tenant("acme")
     assert run("namespaces", "list", "acme") == (0, "", "tenant acme has no namespaces\n")

@@ -106,6 +106,7 @@ async def test_a_lost_file_is_one_fault_of_all_partitions(
     is_the_log = lose in (deleted, replaced, emptied, overwritten)
     told = "Let this node run until you have saved" if is_the_log else "Stop this node by SIGTERM"
     assert error.hint.startswith(told)
+    assert error.hint.endswith(f"topicfold renew --log {path}") == (lose is overwritten)
     assert partition is None
     await log.close()
     assert len(following.faults) == 1

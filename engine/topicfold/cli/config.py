@@ -105,7 +105,10 @@ def _place(value: Any) -> str:
 
 
 def _file(value: Any) -> Path:
-    return Path(_place(value))
+    text = _place(value)
+    if "\0" in text:
+        raise ValueError("a path cannot hold a zero character")
+    return Path(text)
 
 
 _KEYS: Mapping[str, _Key] = {

@@ -50,7 +50,7 @@ def list_namespaces(session: Session, tenant: TenantOrDefault = None) -> None:
     Example:
       topicfold namespaces list acme
     """
-    asked = tenant or DEFAULT_TENANT
+    asked = DEFAULT_TENANT if tenant is None else tenant
     names = session.client.list_namespaces(asked)
     session.output.show(list(names), names, ("NAMESPACE",), [(name,) for name in names])
     if not names:

@@ -35,6 +35,7 @@ def enforce_once(settings: Settings, tell: Tell, progress: Progress, *, only_sho
 
     Raises:
         BadSetting: there is no such log, no cluster is named, or too few files may be open.
+        WrongSnapshot: the log is gone, and the snapshot is of one.
         NotReady, LogUnavailable, ClusterUnavailable: log or cluster do not answer.
     """
     configure_logging(level=logging.WARNING)
@@ -50,6 +51,7 @@ def enforce_for_ever(settings: Settings, tell: Tell, progress: Progress, *, is_q
 
     Raises:
         BadSetting: there is no such log, no cluster is named, or too few files may be open.
+        WrongSnapshot: the log is gone, and the snapshot is of one.
         LogUnavailable: the log does not answer at the start.
     """
     configure_logging(level=logging.WARNING if is_quiet else logging.INFO)

@@ -58,7 +58,8 @@ class OpenedPlace:
         """
         if _is_copy(self._header):
             self.is_lost = True
-            raise WrongLog(f"{self._path} was overwritten by a copy while in use", hint=_OVERWRITTEN)
+            hint = f"{_OVERWRITTEN} --log {quote(str(self._path))}"
+            raise WrongLog(f"{self._path} was overwritten by a copy while in use", hint=hint)
         for path, identity in self._identities.items():
             try:
                 found = os.stat(path)
