@@ -131,7 +131,7 @@ def _require_equal(ours: Sequence[Entry], there: Sequence[Entry]) -> None:
 
 def _other(partition: int, offset: int) -> WrongLog:
     return WrongLog(
-        f"at offset {offset} of partition {partition} it has another record than the log, or one too many: "
-        "it is no copy of this log",
+        f"what is there is no copy of this log: at offset {offset} of partition {partition} it has another record, or "
+        "one too many",
         hint="Name an empty place: another file or another topic. Nothing else may write there meanwhile.",
     )
