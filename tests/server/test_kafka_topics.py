@@ -262,3 +262,16 @@ async def test_a_topic_whose_end_is_decided_is_shown_to_nobody_and_counted_until
             await upkeep.run_once()
         assert (await rest.get("/readyz?verbose"))["partitions"]["0"]["endingTopics"] == 0
         assert cluster.partitions() == {}
+
+
+async def test_a_deletion_that_is_sent_again_names_no_kafka_topic_that_was_made_since(
+    rest: RestNode, cluster: WilfulCluster
+) -> None:
+    await rest.done("PUT", NATIVE, {})
+    first = await rest.send("DELETE", NATIVE, Idempotency_Key="k")
+    assert first.headers["x-deleted-kafka-topic"] == "orders"
+    await rest.done("PUT", NATIVE, {})
+    again = await rest.send("DELETE", NATIVE, Idempotency_Key="k")
+    assert (again.status_code, cluster.partitions()) == (204, {"orders": 1})
+    assert "x-deleted-kafka-topic" not in again.headers
+    assert again.headers["etag"] == first.headers["etag"]

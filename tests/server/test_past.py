@@ -100,6 +100,7 @@ async def test_one_topic_is_read_at_a_time_too(past: RestNode) -> None:
 async def test_what_is_no_moment_is_told_as_it_was_given(past: RestNode, path: str) -> None:
     answer = await past.send("GET", f"/api/v1/{path}?at=yesterday")
     assert (answer.status_code, answer.json()["detail"]) == (400, "at=yesterday is neither a time nor a position")
+    assert "7d" in answer.json()["hint"]
 
 
 @pytest.mark.parametrize("at", ["1y", "1", "2026-03-01T12:05:00Z"])

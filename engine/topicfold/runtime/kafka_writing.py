@@ -98,7 +98,11 @@ class KafkaWriting(Writing):
             ClusterUnavailable: Kafka cannot be asked; nothing is ended.
             OutcomeUnknown: the topic's end is decided, and Kafka follows.
         """
-
+        live = record_of(self._engine, name)
+        if live is not None and not live.is_ending:
+            answered = self.answered(name, asked)
+            if answered is not None:
+                return answered
         found: KafkaTopic | None = None
 
         async def updater() -> Updater:

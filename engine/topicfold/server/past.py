@@ -22,7 +22,7 @@ from topicfold.runtime.versions import OFFSET
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace
 from topicfold.server.parameters import Declared
-from topicfold.server.times import TIME_HINT, time_ms_in
+from topicfold.server.times import time_ms_in
 from topicfold.server.topic_query import Wanted
 from topicfold.server.versions import named_position
 
@@ -112,7 +112,7 @@ async def _revision(node: Node, at: str, partitions: set[int]) -> Revision:
         return Revision(identity.incarnation, await _after_offset(node, int(at), partitions))
     time_ms = time_ms_in(at, node.engine.options.clock_ms())
     if time_ms is None:
-        return named_position(at, identity, TIME_HINT)
+        return named_position(at, identity)
     past = node.engine.past
     found = {partition: await past.position_at(partition, time_ms) for partition in sorted(partitions)}
     return Revision(identity.incarnation, found)

@@ -20,14 +20,12 @@ from topicfold.runtime.update import Target
 from topicfold.runtime.versions import OFFSET, life_start, version_at
 from topicfold.server.node import Node
 from topicfold.server.parameters import Declared
-from topicfold.server.times import time_ms_in
+from topicfold.server.times import TIME_HINT, time_ms_in
 
 AT_QUERY: Declared = {
     "at": "Show the topic as it was at an offset of its history, at a position, at a time (RFC 3339) or some time ago"
     " (`30m`, `2h`, `7d`)."
 }
-
-_WHERE_FROM = "Take X-Log-Position from an answer about its namespace, or an offset from its history."
 
 
 def target_of(node: Node, name: TopicName) -> Target:
@@ -100,16 +98,16 @@ async def _position(node: Node, name: TopicName, at: str) -> int:
     elif (time_ms := time_ms_in(at, engine.options.clock_ms())) is not None:
         position = await engine.past.position_at(target.partition, time_ms)
     else:
-        position = named_position(at, engine.identity, _WHERE_FROM).positions.get(target.partition)
+        position = named_position(at, engine.identity).positions.get(target.partition)
     if position is None:
         raise InvalidRequest(
             f"at={at[:80]} does not cover the partition that holds {name}",
-            hint=_WHERE_FROM,
+            hint="Take X-Log-Position from an answer about its namespace, or an offset from its history.",
         )
     return position
 
 
-def named_position(at: str, identity: LogIdentity, hint: str) -> Revision:
+def named_position(at: str, identity: LogIdentity) -> Revision:
     """Return the position of an answer that `at` is, which is no time.
 
     Raises:
@@ -119,7 +117,7 @@ def named_position(at: str, identity: LogIdentity, hint: str) -> Revision:
     try:
         return parse_revision(at, identity.incarnation, identity.partitions)
     except InvalidRequest:
-        raise InvalidRequest(f"at={at[:80]} is neither a time nor a position", hint=hint) from None
+        raise InvalidRequest(f"at={at[:80]} is neither a time nor a position", hint=TIME_HINT) from None
 
 
 async def _require_end(engine: Engine, partition: int, position: int) -> None:
