@@ -42,7 +42,7 @@ def test_a_place_that_is_the_empty_text_is_not_taken_for_here(bare_run: Run, wor
 
 def test_a_namespace_that_is_the_empty_text_is_not_taken_for_the_default_one(bare_run: Run) -> None:
     ran = bare_run("topics", "list", "")
-    assert (ran.code, ran.err.splitlines()[0]) == (2, "error: Invalid value for '[NAMESPACE]': it must not be empty")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, "error: Invalid value for 'NAMESPACE': it must not be empty")
 
 
 @pytest.mark.parametrize(

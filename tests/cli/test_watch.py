@@ -176,7 +176,7 @@ def test_a_cursor_of_other_namespaces_is_refused_with_the_one_that_it_says_nothi
     refused = run("watch", "-n", "public/default", "-n", "public/other", "--since", cursor)
     assert refused.code == 2
     assert "does not cover public/other" in refused.err
-    assert "leave --since out to begin with the topics that match now" in refused.err
+    assert "leave --since out to start with the topics that match now" in refused.err
 
 
 def test_lines_of_json_have_everything_and_nothing_else_is_printed(start: Start, client: Client) -> None:

@@ -43,7 +43,7 @@ _HELP_IS_GONE = "There is no help here: with PYTHONOPTIMIZE=2 or -OO, Python lea
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 _BROKER = "HOST:PORT"
-_PLACES = frozenset({"DIR", "FILE", "FILE|DIR|-", _BROKER, "GROUP", "URL", "ETAG", "KEY", "[NAMESPACE]"})
+_PLACES = frozenset({"DIR", "FILE", "FILE|DIR|-", _BROKER, "GROUP", "URL", "ETAG", "KEY", "NAMESPACE"})
 """Metavars of what is never empty: a shell's variable that is not set is no name for the directory one is in, nor for
 the version that is there.
 """
