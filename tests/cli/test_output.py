@@ -19,6 +19,7 @@ from topicfold.cli.main import main
 from topicfold.cli.output import Output, data_of, is_colored_on, to_json, to_yaml
 from topicfold.client import Client
 from topicfold.client.desired_files import read_files, write_entries
+from topicfold.client.yaml_text import write_yaml
 from topicfold.wire.resources import TopicItem
 
 
@@ -68,13 +69,14 @@ def test_a_long_list_is_the_same_yaml_with_nodes_for_a_part_of_it_at_a_time(
     members = [{"name": f"t-{number}", "labels": {"n": f"{number}"}} for number in range(600)]
     parts: list[int] = []
 
-    def counted(data: Any) -> str:
+    def counted(data: Any, *arguments: Any, **options: Any) -> str:
         parts.append(len(data))
-        return to_yaml(data)
+        return write_yaml(data, *arguments, **options)
 
-    monkeypatch.setattr("topicfold.cli.output.to_yaml", counted)
+    whole = to_yaml(members)
+    monkeypatch.setattr("topicfold.client.yaml_text.write_yaml", counted)
     Output(OutputFormat.YAML, ColorMode.NEVER, is_quiet=False).show_data(members)
-    assert capsys.readouterr().out == to_yaml(members)
+    assert capsys.readouterr().out == whole
     assert (sum(parts), max(parts)) == (600, 256)
 
 

@@ -57,7 +57,7 @@ def test_a_long_file_is_the_same_with_nodes_for_a_part_of_it_at_a_time(monkeypat
         parts.append(len(data))
         return write_yaml(data, *arguments, **options)
 
-    monkeypatch.setattr("topicfold.client.desired_files.write_yaml", counted)
+    monkeypatch.setattr("topicfold.client.yaml_text.write_yaml", counted)
     assert write_entries(entries) == yaml.safe_dump({"topics": entries}, sort_keys=False, default_flow_style=None)
     assert (sum(parts), max(parts)) == (600, 256)
 

@@ -24,8 +24,6 @@ from topicfold.model.steering import escape_steering, in_one_line
 
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 _PARTING = re.compile(r"[\\,]|^ | \Z")
-_YAML_MEMBERS_AT_ONCE = 256
-"""PyYAML has a node for each value until all are written, ten times the text."""
 
 
 class Output:
@@ -162,9 +160,12 @@ def to_json(data: Any) -> str:
 
 
 def _yaml_of_members(members: Sequence[Any]) -> Iterator[str]:
-    """Yield a list that is not empty as `to_yaml` writes it, with nodes for a part of it only."""
-    for start in range(0, len(members), _YAML_MEMBERS_AT_ONCE):
-        yield to_yaml(data_of(members[start : start + _YAML_MEMBERS_AT_ONCE]))
+    """Yield a list that is not empty as `to_yaml` writes it, without nodes for all of it."""
+    import yaml
+
+    from topicfold.client.yaml_text import yaml_of_members
+
+    return yaml_of_members(map(data_of, members), yaml.SafeDumper, is_ascii=not is_unicode())
 
 
 def _json_of_members(members: Sequence[Any]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,7 +28,7 @@ import yaml
 from topicfold.client.answers import Topic
 from topicfold.client.desired import GLOBAL_SCOPE, SCOPES, Desired, part_of
 from topicfold.client.strict_yaml import WrittenObject, read_documents, text_of, told
-from topicfold.client.yaml_text import write_yaml
+from topicfold.client.yaml_text import yaml_of_members
 from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
 from topicfold.model.kafka_names import is_kafka_name
 from topicfold.model.labels import LabelRules, check_labels
@@ -46,7 +46,6 @@ _LEVELS = 6
 _MEMBERS = ("name", "partitions", "kafkaName", "labels", "properties", "policies")
 # libyaml's, where PyYAML was built with it, is ten times as fast.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_WRITTEN_AT_ONCE = 256
 
 
 def files_under(path: Path) -> list[Path]:
@@ -102,16 +101,10 @@ def entries_of(topics: Iterable[Topic], *, is_whole: bool = False) -> list[dict[
     return [_entry(topic.readable(), is_whole) for topic in topics]
 
 
-def write_entries(entries: Sequence[Mapping[str, Any]], *, is_ascii: bool = False) -> str:
-    """Return entries as the text of a file that `read_files` reads; with `is_ascii` other characters are escaped.
-
-    Some at a time: PyYAML has a node for each value until all are written, ten times the text.
-    """
-    if not entries:
-        return "topics: []\n"
-    some = (entries[start : start + _WRITTEN_AT_ONCE] for start in range(0, len(entries), _WRITTEN_AT_ONCE))
-    written = (write_yaml(each, _DUMPER, is_ascii=is_ascii, default_flow_style=None) for each in some)
-    return f"topics:\n{''.join(written)}"
+def write_entries(entries: Iterable[Mapping[str, Any]], *, is_ascii: bool = False) -> str:
+    """Return entries as the text of a file that `read_files` reads; with `is_ascii` other characters are escaped."""
+    written = "".join(yaml_of_members(entries, _DUMPER, is_ascii=is_ascii, default_flow_style=None))
+    return f"topics:\n{written}" if written else "topics: []\n"
 
 
 def _entry(topic: Topic, is_whole: bool) -> dict[str, Any]:

@@ -5,11 +5,15 @@ What is read back is the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import yaml
 
 from topicfold.model.steering import escape_steering, steers
+
+_AT_ONCE = 256
 
 
 def write_yaml(data: Any, dumper: Any, *, is_ascii: bool, default_flow_style: bool | None = False) -> str:
@@ -20,6 +24,18 @@ def write_yaml(data: Any, dumper: Any, *, is_ascii: bool, default_flow_style: bo
         data, Dumper=made, sort_keys=False, allow_unicode=not is_ascii, default_flow_style=default_flow_style
     )
     return escape_steering(written)
+
+
+def yaml_of_members(
+    members: Iterable[Any], dumper: Any, *, is_ascii: bool, default_flow_style: bool | None = False
+) -> Iterator[str]:
+    """Yield the list of these members as `write_yaml` writes it, some members at a time; nothing where there is none.
+
+    PyYAML has a node for each value until all are written, ten times the text.
+    """
+    left = iter(members)
+    while some := list(islice(left, _AT_ONCE)):
+        yield write_yaml(some, dumper, is_ascii=is_ascii, default_flow_style=default_flow_style)
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
