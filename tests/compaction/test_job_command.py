@@ -132,11 +132,11 @@ def is_spark(command: str) -> bool:
 
 
 def commands_that_run() -> list[str]:
-    """Return the command lines of all processes."""
+    """Return the command lines of all processes, without those that end while they are read."""
     found = []
-    for each in Path("/proc").glob("[0-9]*/cmdline"):
+    for each in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            found.append(each.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+            found.append((each / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return found
 
 

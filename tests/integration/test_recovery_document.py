@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -62,7 +63,10 @@ def test_a_log_whose_file_was_deleted_is_saved_from_a_node_that_runs(tmp_path: P
         for number in range(20):
             put(f"{node.url}{ADMIN}/t{number}").raise_for_status()
         path.unlink()
-        opened = {each: os.readlink(each) for each in Path(f"/proc/{node.process.pid}/fd").iterdir()}
+        opened = {}
+        for each in Path(f"/proc/{node.process.pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                opened[each] = os.readlink(each)
         for end in ("", "-wal"):
             (number, _) = next(each for each in opened.items() if re.fullmatch(rf"{path}{end}( \(deleted\))?", each[1]))
             shutil.copyfile(number, tmp_path / f"saved.db{end}")
