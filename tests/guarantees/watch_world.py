@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from random import Random
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -22,15 +23,21 @@ from topicfold.model.grants import grant, revoke
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import topic_missing
-from topicfold.runtime.watching import pump, rest, watcher
+from topicfold.runtime.watching import pump, rest, watcher, watches
 from topicfold.snapshot.commits import sequences
 
 PARTITIONS = 3
 TOPICS = ("x", "y", "x__y", "x__z", "z__z", "x__y__z", "a" * 28)
 
 
-SMALL = {pump: {"MAX_SENT_BYTES": 1_000}, rest: {"PART": 4}, watcher: {"CHUNK": 2}}
-"""Limits of what is written at once, so small that a client that does not read comes to them within a world."""
+LIMITS: Mapping[ModuleType, Mapping[str, float]] = {
+    pump: {"MAX_SENT_BYTES": 1_000}, rest: {"PART": 4}, watcher: {"CHUNK": 2, "CLOSE_SECONDS": 60.0},
+    watches: {"CLOSE_SECONDS": 60.0},
+}  # fmt: skip
+"""What is written at once is so little that a client that does not read comes to it within a world.
+
+When a node stops, all clients read: that one is cut off meanwhile would tell of the machine, not of the node.
+"""
 MAY_HOLD = 4_000
 """A full connection, and what is written at once with these limits."""
 
@@ -179,7 +186,7 @@ async def world(
     for _ in range(nodes):
         await made.start_node()
     patch = pytest.MonkeyPatch()
-    for module, limits in SMALL.items():
+    for module, limits in LIMITS.items():
         for name, limit in limits.items():
             patch.setattr(module, name, limit)
     try:
