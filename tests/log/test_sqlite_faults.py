@@ -288,6 +288,17 @@ async def test_whatever_the_thread_meets_is_a_fault_and_fails_what_waits(
         log.append(0, b"x", never)
 
 
+async def test_who_follows_a_log_that_has_met_a_fault_hears_of_it(
+    log: SqliteLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqliteFile, "read", out_of_memory)
+    with pytest.raises(LogUnavailable, match="no room"):
+        await log.read(0, 0, 1)
+    error, partition = await Following(log).faulted()
+    assert isinstance(error, OperatorNeeded)
+    assert partition is None
+
+
 async def test_a_question_that_breaks_the_thread_is_answered_and_what_was_appended_before_has_not_failed(
     log: SqliteLog, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

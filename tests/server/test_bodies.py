@@ -37,6 +37,7 @@ BAD_JSON = {
     "depth 33": b"[" * 33 + b"]" * 33,
     "depth 100,000": b"[" * 100_000 + b"]" * 100_000,
     "depth 100,000 of objects": b'{"a":' * 40_000 + b"1" + b"}" * 40_000,
+    "depth 1,000 under a key that comes again": b'{"a":' + b"[" * 1_000 + b"]" * 1_000 + b',"a":1}',
     "open depth": b"[" * 200_000,
     "a long number": b"[" + b"9" * 5_000 + b"]",
 }

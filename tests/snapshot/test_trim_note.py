@@ -26,7 +26,7 @@ def test_the_note_of_another_log_says_nothing(tmp_path: Path, log: str, partitio
     assert read_note(tmp_path, log, partitions) == TrimNote(log, (0,) * partitions, (-1,) * partitions)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"floors": 1}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"floors": 1}', '{"incarnation": "", "floors": [1e999]}'])
 def test_a_damaged_note_says_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / NOTE).write_text(text)
     assert read_note(tmp_path, LOG, 2) == NOTHING

@@ -20,6 +20,7 @@ MAX_DEPTH = 32
 MERGE_PATCH_TYPE = "application/merge-patch+json"
 METADATA_TYPE = "application/vnd.partitioned-topic-metadata+json"
 """What Pulsar's clients say of partitions with properties."""
+_TOO_DEEP = f"the body is nested more than {MAX_DEPTH} levels deep"
 _LARGE_BYTES = 16 * 1024
 _NESTING = frozenset((dict, list))
 _NO_MEMORY = "Not enough memory"
@@ -85,6 +86,9 @@ async def parse_json(raw: bytes) -> Any:
             _TWICE.raw_decode(raw.decode().lstrip())
         except _Duplicate as error:
             raise InvalidRequest(f"the body holds the key {str(error)[:80]!r} twice in one object") from None
+        except RecursionError:
+            # Only orjson's own limit holds for a value whose place another took.
+            raise InvalidRequest(_TOO_DEEP) from None
     if is_large:
         await asyncio.sleep(0)
     return value
@@ -118,7 +122,7 @@ def _count_members(value: Any, left: int) -> int:
     if kind not in _NESTING:
         return 0
     if not left:
-        raise InvalidRequest(f"the body is nested more than {MAX_DEPTH} levels deep")
+        raise InvalidRequest(_TOO_DEEP)
     members, within = (len(value), value.values()) if kind is dict else (0, value)
     for inner in within:
         if type(inner) in _NESTING:

@@ -62,7 +62,7 @@ def read_note(root: Path, incarnation: str, partitions: int) -> TrimNote:
             tuple(map(int, found["staying"])),
             int(found["time_ms"]),
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return nothing
     is_own = (note.incarnation, len(note.floors), len(note.headers)) == (incarnation, partitions, partitions)
     return note if is_own else nothing

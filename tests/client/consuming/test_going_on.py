@@ -9,10 +9,19 @@ A, B = ("orders", 0), ("orders", 1)
 
 def test_what_came_next_of_what_was_left_is_told_once() -> None:
     going_on = GoingOn()
-    going_on.at({A: 7, B: 3})
+    going_on.at({A: 7, B: 0})
     going_on.leave(now=0.0)
     assert going_on.take_left([A], now=1.0) == {A: 7}
-    assert going_on.take_left([A, B], now=GO_ON_SECONDS) == {B: 3}
+    assert going_on.take_left([A, B], now=GO_ON_SECONDS) == {B: 0}
+
+
+def test_what_was_told_and_not_begun_again_is_not_told_when_the_next_one_is_left() -> None:
+    going_on = GoingOn()
+    going_on.at({A: 7})
+    going_on.leave(now=0.0)
+    going_on.take_left([A], now=1.0)
+    going_on.leave(now=2.0)
+    assert going_on.take_left([A], now=3.0) == {}
 
 
 def test_what_was_left_long_ago_was_revoked_or_is_another_topic_is_not_read_on() -> None:

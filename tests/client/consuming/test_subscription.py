@@ -50,6 +50,15 @@ def test_a_topic_that_comes_back_while_it_is_left_stays() -> None:
     assert not subscription.leaving
 
 
+def test_a_topic_that_goes_again_is_read_for_as_long_as_if_it_had_not_gone_before() -> None:
+    subscription = subscribed(**A)
+    subscription.next({}, {"a"}, NOBODY, 1.0)
+    subscription.next(A, {"a"}, {"a"}, 1.1)
+    subscription.next({}, {"a"}, NOBODY, 1.2)
+    assert subscription.next({}, {"a"}, {"a"}, 1.1 + LEAVE_SECONDS) is None
+    assert subscription.next({}, {"a"}, {"a"}, 1.2 + LEAVE_SECONDS) == set()
+
+
 def test_a_topic_made_anew_is_left_until_nothing_of_it_is_assigned_and_then_starts_over() -> None:
     subscription = subscribed(**A, **B)
     anew = {"a": "another"} | B

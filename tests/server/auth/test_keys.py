@@ -108,11 +108,23 @@ def test_what_is_no_key_set_holds_no_keys(text: str) -> None:
 
 WEAK = Issuer(rsa.generate_private_key(65537, 1024), "RS256")
 FOREIGN = Issuer(ec.generate_private_key(ec.SECP256K1()), "ES256")
+UNKNOWN_CURVE = """-----BEGIN PUBLIC KEY-----
+MDIwEAYHKoZIzj0CAQYFK4EEAAYDHgAEgwoqFWqLyKmKIkbAEqCT/n2Pgp8TaKRo
+QmYmaQ==
+-----END PUBLIC KEY-----
+"""
+"""Of secp112r1, which `cryptography` does not know."""
+
+
+def test_a_key_on_a_curve_that_is_not_known_is_passed_over(tmp_path: Path) -> None:
+    assert [key.id for key in read_key_file(written(tmp_path, f"{UNKNOWN_CURVE}{issuer().pem}"))] == [thumbprint_of()]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a text", WEAK.pem, FOREIGN.pem, "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "{}"]
-)
+    "text",
+    ["", "a text", WEAK.pem, FOREIGN.pem, UNKNOWN_CURVE, "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+     "{}"],
+)  # fmt: skip
 def test_a_file_without_a_key_that_is_taken_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadSetting, match="contains no supported public key"):
         read_key_file(written(tmp_path, text))

@@ -72,13 +72,15 @@ def sasl_settings(username: str, password: str) -> Mapping[str, str]:
     return {"sasl.username": username, "sasl.password": password}
 
 
-def is_incremental(conf: Mapping[str, Any], *, newer: bool) -> bool:
-    """Return whether a consumer that was opened so is assigned what comes and goes, rather than all that it has.
+def is_incremental(conf: Mapping[str, Any]) -> bool:
+    """Return whether a consumer that was opened with `conf` is assigned what comes and goes, rather than all it has.
 
-    >>> is_incremental({}, newer=True), is_incremental({"partition.assignment.strategy": "range"}, newer=True)
+    Whichever protocol we choose, it is.
+
+    >>> is_incremental({}), is_incremental({"partition.assignment.strategy": "range"})
     (True, False)
     """
-    settings = {**_protocol(conf, newer=newer), **conf}
+    settings = {**_protocol(conf, newer=False), **conf}
     is_newer = settings.get("group.protocol", "").lower() == _NEWER["group.protocol"]
     return is_newer or "cooperative" in settings[_STRATEGY]
 

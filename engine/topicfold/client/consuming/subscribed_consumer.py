@@ -89,7 +89,7 @@ class SubscribedConsumer:
         """That of which a callback runs: while one is left, that one, which can still commit."""
         self._gate = Gate()
         self._kafka: Consumer = open_consumer(self._conf, newer=True)
-        self._is_incremental = is_incremental(self._conf, newer=True)
+        self._is_incremental = is_incremental(self._conf)
         self._start_over = StartOver(self._kafka, self._gate)
 
     def tend(self, there: Mapping[str, str]) -> None:
@@ -356,7 +356,6 @@ class SubscribedConsumer:
             # First: what is interrupted from here on begins again with a consumer that is open.
             left, self._kafka = self._kafka, kafka
             self._start_over = StartOver(kafka, self._gate)
-            self._is_incremental = is_incremental(self._conf, newer=self._is_newer)
             self._going_on.leave(time.monotonic())
             self._is_handing_out = False
             self._subscription.forget()

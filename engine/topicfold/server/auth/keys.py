@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -136,7 +137,7 @@ def _key_of(entry: Mapping[str, Any]) -> VerificationKey | None:
 def _keys_in_pem(text: str) -> tuple[VerificationKey, ...]:
     found = []
     for block in _PEM.finditer(text):
-        with suppress(ValueError):
+        with suppress(ValueError, UnsupportedAlgorithm):
             found.append(_verifying(load_pem_public_key(block[0].encode())))
     return tuple(key for key in found if key is not None)
 
