@@ -10,7 +10,7 @@ from topicfold.log.copying import CopiedSpan, Progress, copy_log
 from topicfold.log.identity import stated_identity
 from topicfold.log.port import LogIdentity
 from topicfold.settings import Settings
-from topicfold.starting import KafkaPlace, open_log, open_log_at, require_log
+from topicfold.starting import KafkaPlace, open_log_at, opened_log
 
 
 def copy_to(
@@ -29,14 +29,10 @@ def copy_to(
 async def _copy_to(
     place: Path | KafkaPlace, settings: Settings, progress: Progress
 ) -> tuple[LogIdentity, Sequence[CopiedSpan]]:
-    await require_log(settings)
-    source = await open_log(settings)
-    try:
+    async with opened_log(settings) as source:
         identity = await stated_identity(source)
         target = await open_log_at(place, identity.partitions)
         try:
             return identity, await copy_log(source, identity, target, progress)
         finally:
             await target.close()
-    finally:
-        await source.close()

@@ -46,7 +46,7 @@
         ├── LevelUnsupported   the log uses a folding rule that this version does not know
         ├── StateDiverged      a partition's state in memory does not agree with the log
         ├── SnapshotDamaged    a snapshot's files do not agree with its commit
-        ├── SnapshotUnreadable a snapshot's commits cannot be listed or read
+        ├── SnapshotUnreadable a snapshot's commits or files cannot be listed or read
         ├── SnapshotUnwritable a snapshot's files cannot be written
         ├── WrongSnapshot      the snapshot is of another log, or of a newer version
         ├── TrimRefused        the snapshot cannot replace the log's beginning yet, or does not agree with it
@@ -473,7 +473,7 @@ class SnapshotDamaged(OperatorNeeded):
 
 
 class SnapshotUnreadable(OperatorNeeded):
-    """The commits of a snapshot cannot be listed, so the latest is not known; `values` hold `path`."""
+    """A snapshot's commits or files cannot be listed or read, but may be undamaged; `values` hold `path`."""
 
     code = "snapshot_unreadable"
     default_hint = "Name a readable directory, or change its owner or mode."

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -67,6 +68,23 @@ async def open_log(settings: Settings) -> Log:
     bootstrap, topic = settings.kafka_bootstrap, settings.kafka_topic
     place = settings.log_file if bootstrap is None else KafkaPlace(bootstrap, topic, settings.kafka_settings)
     return await open_log_at(place, settings.partitions)
+
+
+@asynccontextmanager
+async def opened_log(settings: Settings) -> AsyncIterator[Log]:
+    """Yield the log that `settings` name, which must be there already, and close it afterwards.
+
+    Raises:
+        BadSetting, WrongLog, WrongSnapshot: there is no such log.
+        SnapshotUnreadable: there is none, and it cannot be seen whether there is a snapshot.
+        LogUnavailable, ClusterUnavailable: it does not answer.
+    """
+    await require_log(settings)
+    log = await open_log(settings)
+    try:
+        yield log
+    finally:
+        await log.close()
 
 
 async def require_log(settings: Settings) -> None:

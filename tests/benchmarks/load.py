@@ -41,7 +41,6 @@ class Flowed:
 
     per_second: float
     p50_seconds: float
-    p99_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,4 +159,4 @@ def _request(load: Load, flow: Flow, path: str, body: str) -> bytes:
 
 def _flowed(party: Sequence[_Client], seconds: float) -> Flowed:
     taken = [each for client in party for each in client.taken]
-    return Flowed(len(taken) / seconds, percentile(taken, 50), percentile(taken, 99))
+    return Flowed(len(taken) / seconds, percentile(taken, 50))

@@ -41,7 +41,15 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["topics", "--help"], ["topicPolicies", "--help"], ["serve", "--help"], ["config", "view"]]
+    "arguments",
+    [
+        ["topics", "--help"],
+        ["topicPolicies", "--help"],
+        ["report", "labels", "--help"],
+        ["serve", "--help"],
+        ["config", "view"],
+        ["no-such-command"],
+    ],
 )
 def test_what_needs_no_server_imports_only_what_typer_does(arguments: list[str]) -> None:
     assert loaded_by(*arguments) & HEAVY <= TYPERS_OWN

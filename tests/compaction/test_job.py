@@ -49,6 +49,7 @@ from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import Kind
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import read_commit, sequences
+from topicfold.starting import opened_log
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 ROWS = 25
@@ -426,7 +427,7 @@ def further(log: Settings, root: Path) -> None:
     """Make a commit up to the log's end, without Spark."""
 
     async def make() -> None:
-        async with log_facts.opened_log(log) as opened:
+        async with opened_log(log) as opened:
             await compacted_further(opened, root)
 
     asyncio.run(make())

@@ -22,7 +22,7 @@ def test_the_jvm_deals_records_out_as_is_done_here_without_it() -> None:
     given = SparkSession.active().createDataFrame([(value,) for value in values], "value binary")
     dealt = [tuple(row) for row in given.selectExpr(ROUTE_SQL, IS_FOR_ALL_SQL).collect()]
     assert dealt == [(route_of_value(value), is_for_all(value)) for value in values]
-    assert dealt[0][0] == route_of(TOPIC.name)
+    assert dealt[0][0] == route_of(TOPIC.name.encode())
     assert [is_all for _, is_all in dealt] == [False] + [True] * len(OF_ALL) + [False] * len(GARBAGE)
 
 

@@ -204,7 +204,7 @@ def test_wherever_it_dies_a_node_starts_and_the_next_trim_goes_on(
         patch.setattr(owner, name, dying(getattr(owner, name), int(number or 0)))
         with pytest.raises(LogUnavailable, match="died"):
             trimmed(on_sqlite, root)
-    starts, floors = bounds(on_sqlite)[0], note_of(on_sqlite, root)
+    starts, floors = bounds(on_sqlite)[0], floors_of(root)
     assert all(start <= floor for start, floor in zip(starts.values(), floors, strict=True))
     assert started(on_sqlite, root) == whole
     plan = trimmed(on_sqlite, root)
@@ -245,6 +245,6 @@ def dying(function: Callable[..., object], calls: int) -> Callable[..., object]:
     return dies
 
 
-def note_of(settings: Settings, root: Path) -> tuple[int, ...]:
+def floors_of(root: Path) -> tuple[int, ...]:
     newest = read_commit(root, sequences(root)[0])
     return read_note(root, newest.incarnation, newest.partitions).floors

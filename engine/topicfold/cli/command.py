@@ -28,7 +28,7 @@ from topicfold.cli.config import (
 )
 from topicfold.cli.exit_codes import EXIT_CODES_HELP, exit_code_of
 from topicfold.cli.next_step import next_step, said_here
-from topicfold.cli.output import Output
+from topicfold.cli.output import Output, plain_output
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.service_links import forget_service_links
 from topicfold.cli.session import Session
@@ -228,7 +228,7 @@ def _run(
     try:
         config = resolve_config(merged)
     except BadSetting as error:
-        Output(OutputFormat.TABLE, ColorMode.AUTO, is_quiet=False).failure(error.reason, error.hint)
+        plain_output().failure(error.reason, error.hint)
         raise typer.Exit(exit_code_of(error)) from None
     output = Output(config["output"], config["color"], config["quiet"])
     for warning in unknown_variables(os.environ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -81,29 +81,8 @@ def consume(
     """
     from topicfold.client import LabelConsumer
 
-    own_settings = read_settings(kafka_setting, "--kafka-setting")
-    for setting, option in _OPTIONS.items():
-        if setting in own_settings:
-            raise InvalidRequest(f"--kafka-setting {setting}: there is an option for that", hint=f"Give {option}.")
-    if _OFFSET_STORE in own_settings:
-        raise InvalidRequest(
-            f"--kafka-setting {_OFFSET_STORE}: the offsets of what was printed are stored, and of nothing else",
-            hint="Leave it out.",
-        )
-    conf = {
-        "bootstrap.servers": bootstrap,
-        "group.id": group or f"topicfold-consume-{secrets.token_hex(8)}",
-        "enable.auto.commit": group is not None,
-        _OFFSET_STORE: False,
-        "auto.offset.reset": "earliest" if from_beginning else "latest",
-        # librdkafka prints a line for each attempt at a broker that is away, twenty a second.
-        "log_level": _CRITICAL,
-        "error_cb": teller(session.output.warning, bootstrap),
-        "socket.connection.setup.timeout.ms": _CONNECT_MS,
-        **own_settings,
-    }
     consumer = LabelConsumer(
-        conf,
+        _settings(session, bootstrap, group, from_beginning, read_settings(kafka_setting, "--kafka-setting")),
         selector,
         # Listings are asked for by name.
         namespaces=namespaces_to_follow(session, namespaces, all_namespaces, by_name=bool(properties)),
@@ -119,6 +98,36 @@ def consume(
         _print(session, consumer, max_records)
     finally:
         _leave(session, consumer, commits=group is not None)
+
+
+def _settings(
+    session: Session, bootstrap: str, group: str | None, from_beginning: bool, own: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the settings of the consumer; its `own`, which somebody gave as such, go before ours.
+
+    Raises:
+        InvalidRequest: one of these is for an option to say, or for nobody.
+    """
+    for setting, option in _OPTIONS.items():
+        if setting in own:
+            raise InvalidRequest(f"--kafka-setting {setting}: there is an option for that", hint=f"Give {option}.")
+    if _OFFSET_STORE in own:
+        raise InvalidRequest(
+            f"--kafka-setting {_OFFSET_STORE}: the offsets of what was printed are stored, and of nothing else",
+            hint="Leave it out.",
+        )
+    return {
+        "bootstrap.servers": bootstrap,
+        "group.id": group or f"topicfold-consume-{secrets.token_hex(8)}",
+        "enable.auto.commit": group is not None,
+        _OFFSET_STORE: False,
+        "auto.offset.reset": "earliest" if from_beginning else "latest",
+        # librdkafka prints a line for each attempt at a broker that is away, twenty a second.
+        "log_level": _CRITICAL,
+        "error_cb": teller(session.output.warning, bootstrap),
+        "socket.connection.setup.timeout.ms": _CONNECT_MS,
+        **own,
+    }
 
 
 def _leave(session: Session, consumer: LabelConsumer, *, commits: bool) -> None:

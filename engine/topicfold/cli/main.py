@@ -38,9 +38,8 @@ from topicfold.cli import (
 )
 from topicfold.cli.bash_words import whole_words
 from topicfold.cli.command import CHANGE_OPTIONS, SHARED_OPTIONS, command, new_app
-from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.exit_codes import ExitCode
-from topicfold.cli.output import Output, escape_what_stdout_cannot_take
+from topicfold.cli.output import escape_what_stdout_cannot_take, plain_output
 from topicfold.cli.usage import said_of_argument, said_of_names
 from topicfold.shortage import shortage_in
 
@@ -126,7 +125,7 @@ def _code_of(arguments: Sequence[str] | None) -> int:
     except OSError as error:
         if error.errno not in _UNWRITTEN or error.filename is not None:
             return _unexpected(error, is_debugged="--debug" in given)
-        _plain_output().failure(f"the output cannot be written: {error.strerror}", "")
+        plain_output().failure(f"the output cannot be written: {error.strerror}", "")
         return ExitCode.FAILED
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):
@@ -198,10 +197,10 @@ def _usage(error: typer.TyperException) -> int:
     if (unknown := _NO_COMMAND.match(message)) and (elsewhere := _found_elsewhere(unknown["name"])):
         # What is spelled nearly so is not meant, then.
         typed = "; or ".join(f"{PROGRAM} {each}" for each in elsewhere[:_MOST_NAMED])
-        _plain_output().failure(f"{unknown[0]}.", typed)
+        plain_output().failure(f"{unknown[0]}.", typed)
     else:
         more = said_of_argument(error) or f"{_commands_that_take(error)}{said_of_names(error)}"
-        _plain_output().failure(message, f"{path} --help{more}")
+        plain_output().failure(message, f"{path} --help{more}")
     return error.exit_code
 
 
@@ -241,12 +240,10 @@ def _unexpected(error: Exception, is_debugged: bool) -> int:
 
         traceback.print_exception(error)
     if shortage := shortage_in(error):
-        _plain_output().failure(
-            f"this process cannot continue: {shortage}", "Raise its limits: 'ulimit -a' shows them."
-        )
+        plain_output().failure(f"this process cannot continue: {shortage}", "Raise its limits: 'ulimit -a' shows them.")
         return ExitCode.FAILED
     hint = "" if is_debugged else "Run it again with --debug to see where."
-    _plain_output().failure(f"unexpected {type(error).__name__}: {error}", hint)
+    plain_output().failure(f"unexpected {type(error).__name__}: {error}", hint)
     return ExitCode.FAILED
 
 
@@ -278,10 +275,6 @@ def _give_up_unwritten(stream: TextIO) -> None:
         stream.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def _plain_output() -> Output:
-    return Output(OutputFormat.TABLE, ColorMode.AUTO, is_quiet=False)
 
 
 app = _new_app()

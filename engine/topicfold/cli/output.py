@@ -48,14 +48,14 @@ class Output:
             case OutputFormat.NAME:
                 sys.stdout.writelines(f"{in_one_line(name)}\n" for name in names)
             case OutputFormat.TABLE:
-                self._write(self._table(header, rows, spare))
+                sys.stdout.write(self._table(header, rows, spare))
 
     def show_line(self, data: Any, text: str) -> None:
         """Print `data` as JSON or YAML, or `text` on a line of its own."""
         if self.is_for_machines:
             self.show_data(data)
         else:
-            self._write(f"{printable(text)}\n")
+            sys.stdout.write(f"{printable(text)}\n")
 
     def show_event(self, data: Any, name: str, text: str) -> None:
         """Print one of many things that happen, at once: a line of JSON, a document of YAML, a name, or a line of text.
@@ -64,13 +64,13 @@ class Output:
         """
         match self.format:
             case OutputFormat.JSON:
-                self._write(_json(data_of(data)))
+                sys.stdout.write(_json(data_of(data)))
             case OutputFormat.YAML:
-                self._write(f"---\n{to_yaml(data_of(data))}")
+                sys.stdout.write(f"---\n{to_yaml(data_of(data))}")
             case OutputFormat.NAME:
-                self._write(f"{in_one_line(name)}\n" if name else "")
+                sys.stdout.write(f"{in_one_line(name)}\n" if name else "")
             case OutputFormat.TABLE:
-                self._write(f"{printable(text)}\n" if text else "")
+                sys.stdout.write(f"{printable(text)}\n" if text else "")
         sys.stdout.flush()
 
     def show_data(self, data: Any) -> None:
@@ -79,9 +79,9 @@ class Output:
         if isinstance(data, list | tuple) and data:
             sys.stdout.writelines(_yaml_of_members(data) if is_yaml else _json_of_members(data))
         elif is_yaml:
-            self._write(to_yaml(data_of(data)))
+            sys.stdout.write(to_yaml(data_of(data)))
         else:
-            self._write(to_json(data_of(data)))
+            sys.stdout.write(to_json(data_of(data)))
 
     @property
     def is_for_machines(self) -> bool:
@@ -125,9 +125,10 @@ class Output:
         lines[0] = _styled(lines[0], _BOLD, is_colored_on(sys.stdout, self._color))
         return "\n".join(lines) + "\n"
 
-    @staticmethod
-    def _write(text: str) -> None:
-        sys.stdout.write(text)
+
+def plain_output() -> Output:
+    """Return what prints where no settings are known, or they cannot be."""
+    return Output(OutputFormat.TABLE, ColorMode.AUTO, is_quiet=False)
 
 
 def say(line: str) -> None:

@@ -20,8 +20,6 @@ from topicfold.cli.progress import activity
 from topicfold.cli.query_options import AllNamespaces, require_all_or_some
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
-from topicfold.client.errors import ExtraMissing
-from topicfold.client.extras import import_failure
 from topicfold.counting import counted
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, label_report, share_text
@@ -122,6 +120,8 @@ def _require_drawable(plot: Path) -> None:
     if not plot.parent.is_dir():
         raise InvalidRequest(f"--plot {plot}: there is no directory {plot.parent}", hint="Create it, or name another.")
     if find_spec("matplotlib") is None:
+        from topicfold.client.errors import ExtraMissing
+
         raise ExtraMissing("--plot", "report")
 
 
@@ -143,6 +143,8 @@ def _from_snapshot(session: Session, root: Path, namespaces: Namespaces | None) 
     try:
         from topicfold.snapshot.label_counts import newest_label_counts
     except ImportError as error:
+        from topicfold.client.extras import import_failure
+
         raise import_failure(error, "reading a snapshot", "snapshot") from error
     commit, counts, damaged = newest_label_counts(root, namespaces)
     written = moment_of(commit.time_ms)

@@ -100,21 +100,13 @@ def list_topics(
     properties = read_labels(asked_properties, "--properties")
     chosen = namespaces_to_follow if is_watched else chosen_namespaces
     places = chosen(session, named_places, all_namespaces, by_name=bool(properties) or at is not None)
-    if is_watched:
-        _refuse_unwatchable(properties, limit, at)
-        frames = session.client.watch(
-            selector,
-            namespaces=places,
-            labels=labels or None,
-            match=match or None,
-            regex=regex,
-            with_system_topics=include_system_topic,
-        )
-        watch.follow(session, frames)
-        return
-    wanted: Wanted = {"selector": selector, "labels": labels, "match": match or None, "regex": regex}
+    wanted: Wanted = {"selector": selector, "labels": labels or None, "match": match or None, "regex": regex}
     is_filtered = bool(properties) or any(wanted.values())
     wanted["with_system_topics"] = include_system_topic
+    if is_watched:
+        _refuse_unwatchable(properties, limit, at)
+        watch.follow(session, session.client.watch(namespaces=places, **wanted))
+        return
     topics: Sequence[TopicRecord | FoundTopic]
     if at is None:
         topics = _found(session, places, wanted, properties, limit)

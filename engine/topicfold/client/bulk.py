@@ -29,10 +29,10 @@ R = TypeVar("R")
 
 
 class Wanted(TypedDict, total=False):
-    """Which topics, as `Client.topics` and `Client.find_topics` have it."""
+    """Which topics, as `Client.topics`, `Client.find_topics` and `Client.watch` have it."""
 
     selector: SelectorForm | None
-    labels: Mapping[str, str]
+    labels: Mapping[str, str] | None
     match: Sequence[str] | None
     regex: str | None
     with_system_topics: bool

@@ -7,7 +7,7 @@ the batch continues from, never by the batch's number.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -73,16 +73,8 @@ class Batch:
 
     commit: Commit
     folded: Folded
-    stops: dict[int, int]
+    stops: Mapping[int, int]
     results: Sequence[SliceResult]
-
-    def require_no_stop(self) -> None:
-        """Check that the batch was folded to its end.
-
-        Raises:
-            LevelUnsupported: a record raises the level beyond what this version knows.
-        """
-        _require_no_stop(self.stops)
 
 
 def fold_batch(root: Path, identity: LogIdentity, base: Base, slices: int, run: Run) -> Batch | None:
@@ -113,7 +105,7 @@ def _fold_batch(identity: LogIdentity, base: Base, plan: Plan, run: Run) -> Batc
     to = require_whole([each.seen for each in results], base.start)
     to = [stops.get(partition, position) for partition, position in enumerate(to)]
     if tuple(to) == base.start:
-        _require_no_stop(stops)
+        require_no_stop(stops)
         return None
     owners = pa.ipc.open_stream(next(each.owners for each in results if each.owners)).read_all()
     turned = with_owners(base.folded, owners, {*results[0].ended})
@@ -133,7 +125,12 @@ def _fold_batch(identity: LogIdentity, base: Base, plan: Plan, run: Run) -> Batc
     return Batch(_commit(identity, base, plan, folded, written, results), folded, stops, results)
 
 
-def _require_no_stop(stops: dict[int, int]) -> None:
+def require_no_stop(stops: Mapping[int, int]) -> None:
+    """Check that a batch with these `stops` was folded to its end.
+
+    Raises:
+        LevelUnsupported: a record raises the level beyond what this version knows.
+    """
     for partition, offset in stops.items():
         raise LevelUnsupported(
             f"partition {partition} moves to a higher level at offset {offset}; this version knows {SUPPORTED_LEVEL}",

@@ -12,7 +12,4 @@ def binaries(rows: Bytes) -> pa.BinaryArray:
     """Return rows of bytes, all of one length, as a column."""
     count, width = rows.shape
     ends = np.arange(count + 1, dtype=np.int32) * width
-    content = np.ascontiguousarray(rows).tobytes()
-    return pa.Array.from_buffers(
-        pa.binary(), count, [None, pa.py_buffer(ends.astype(np.int32).tobytes()), pa.py_buffer(content)]
-    )
+    return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(rows.tobytes())])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from topicfold.compaction.binaries import binaries
 from topicfold.compaction.lives import Candidates
 from topicfold.compaction.owners import OwnerFold
 from topicfold.compaction.records import Records
+from topicfold.compaction.routing import route_of
 from topicfold.compaction.rows import Row, topic_rows
 from topicfold.compaction.spans import Bytes, Numbers
 from topicfold.compaction.topic_fold import TopicFold
@@ -96,7 +96,7 @@ def _plain_rows(
     of_owner = pa.array(owner)
     columns = {
         "kind": pa.array([KINDS[AggregateKind.TOPIC]], pa.string()).take(pa.array(np.zeros(count, np.int8))),
-        "route": pa.array([zlib.crc32(each) for each in raw_names], pa.int64()),
+        "route": pa.array(list(map(route_of, raw_names)), pa.int64()),
         "name": names,
         "namespace": pa.array(candidates.namespaces, pa.string()).take(of_owner),
         "key": candidates.keys.take(pa.array(fold.name[events])),

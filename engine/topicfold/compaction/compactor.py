@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from topicfold.compaction.alterations import Alteration
-from topicfold.compaction.batch import Base, Run, fold_batch
+from topicfold.compaction.batch import Base, Run, fold_batch, require_no_stop
 from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.folded import empty_folded, folded_at
 from topicfold.compaction.merging import merge_small_files
@@ -129,7 +129,7 @@ class Compactor:
                 for table in (*GROWING_TABLES, "commits"):
                     merge_small_files(self._root, table)
                 vacuum(self._root, keep=self._keep)
-            batch.require_no_stop()
+            require_no_stop(batch.stops)
             seconds = {"batch": folded - since, "committing": time.perf_counter() - folded}
             return Done.of(commit, batch.results, seconds, altered)
 

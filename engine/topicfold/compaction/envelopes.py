@@ -11,7 +11,7 @@ import google_crc32c
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.spans import Bytes, Numbers, Spans, spans_of
+from topicfold.compaction.spans import Bytes, Numbers, Spans, spans_of_column
 from topicfold.compaction.texts import texts_of
 from topicfold.log.codec import MAGIC, decode_operations
 from topicfold.model.events import Event
@@ -65,23 +65,17 @@ def take_apart(values: pa.BinaryArray) -> tuple[Numbers, Envelopes]:
     Raises:
         TooLarge: the values have more than 2 GB in all.
     """
-    count = len(values)
-    _, ends_buffer, data_buffer = values.buffers()
-    bounds = np.frombuffer(ends_buffer, dtype=np.int32, count=values.offset + count + 1)[values.offset :].astype(
-        np.int64
-    )
-    raw = np.frombuffer(data_buffer, dtype=np.uint8) if data_buffer is not None else np.zeros(0, np.uint8)
-    starts, lengths = bounds[:-1], np.diff(bounds)
-    rows = np.flatnonzero(lengths >= _HEAD.itemsize)
-    pieces = spans_of(raw, starts[rows], lengths[rows])
+    whole = spans_of_column(values)
+    rows = np.flatnonzero(whole.lengths >= _HEAD.itemsize)
+    pieces = whole.at(rows)
     head = pieces.windows(_HEAD.itemsize).view(_HEAD)[:, 0]
-    ends = starts[rows] + lengths[rows]
-    names_at = starts[rows] + _HEAD.itemsize
+    ends = pieces.starts + pieces.lengths
+    names_at = pieces.starts + _HEAD.itemsize
     operations_at = names_at + head["name"]
     payloads_at = operations_at + head["operations"].astype(np.int64) * OPERATION_BYTES
     audits_at = payloads_at + head["payload"]
-    check, content = google_crc32c.value, raw.tobytes()
-    froms, tos = (starts[rows] + _CHECKED).tolist(), ends.tolist()
+    check, content = google_crc32c.value, pieces.data.tobytes()
+    froms, tos = (pieces.starts + _CHECKED).tolist(), ends.tolist()
     sums = np.array([check(content[first:end]) for first, end in zip(froms, tos, strict=True)], dtype=np.uint32)
     good = (head["magic"] == MAGIC) & (audits_at + head["audit"] == ends) & (sums == head["checksum"])
     names, is_text = texts_of(Spans(pieces.data, names_at, operations_at - names_at).at(good).cut())

@@ -22,7 +22,6 @@ from topicfold.compaction.log_facts import (
     LogFacts,
     facts_of,
     log_facts,
-    opened_log,
     require_beginning,
     require_end,
     require_overlap,
@@ -41,7 +40,7 @@ from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
 from topicfold.snapshot.unwritable import naming_unwritable, unwritable
-from topicfold.starting import require_log
+from topicfold.starting import opened_log, require_log
 
 CHECKPOINT = "checkpoint"
 
@@ -328,7 +327,6 @@ class _Job:
 
     async def _look_at_log(self) -> LogFacts:
         """Return the log's facts, after checking that it is the same log and still has what was folded."""
-        await require_log(self._settings)
         async with opened_log(self._settings) as log:
             facts = _of_same_log(await facts_of(log), self._facts)
             require_end(facts, self._compactor.base.start)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from topicfold.log.identity import recognise_identity
 from topicfold.log.port import Log, LogIdentity
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import NO_COMMIT_HINT
-from topicfold.starting import open_log, require_log
+from topicfold.starting import opened_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +22,6 @@ class LogFacts:
     end: tuple[int, ...]
 
 
-@asynccontextmanager
-async def opened_log(settings: Settings) -> AsyncIterator[Log]:
-    """Yield the log, created if it does not exist, and close it afterwards.
-
-    Raises:
-        LogUnavailable, ClusterUnavailable: it does not answer.
-    """
-    log = await open_log(settings)
-    try:
-        yield log
-    finally:
-        await log.close()
-
-
 async def log_facts(settings: Settings) -> LogFacts:
     """Return the log's identity, and where it begins and ends.
 
@@ -45,7 +29,6 @@ async def log_facts(settings: Settings) -> LogFacts:
         BadSetting, WrongLog, WrongSnapshot: there is no such log.
         LogUnavailable, ClusterUnavailable: it does not answer.
     """
-    await require_log(settings)
     async with opened_log(settings) as log:
         return await facts_of(log)
 

@@ -17,7 +17,7 @@ from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.data_files import read_rows
 from topicfold.snapshot.tables import KINDS, TOPICS
-from topicfold.snapshot.topic_rows import ids_of
+from topicfold.snapshot.topic_rows import ids_of, newest_of
 
 COMPARED = ["name", "namespace", "key", "partition", "offset", "gone", "live", "version", "etag_id", "etag_place",
             "incarnation", "hash", "labels"]  # fmt: skip
@@ -37,21 +37,17 @@ def rows_of(
     """
     if not len(names) and not namespaces:
         return pa.schema([TOPICS.field(name) for name in COMPARED]).empty_table()
-    found = read_rows(root, files, "topics", COMPARED, _filters(routes, names, namespaces))
-    tail = read_rows(root, files, "topics_tail", COMPARED, _filters(routes, names, namespaces))
-    return newest(pa.concat_tables([found, tail]))
+    return newest(_read(root, files, COMPARED, _filters(routes, names, namespaces)))
 
 
 def all_rows(root: Path, files: Sequence[DataFile], routes: tuple[int, int]) -> pa.Table:
     """Return the newest row of every topic in this range of routes, none that is gone."""
-    only = _in_range(routes)
-    return newest(pa.concat_tables([read_rows(root, files, table, None, only) for table in ("topics", "topics_tail")]))
+    return newest(_read(root, files, None, _in_range(routes)))
 
 
 def newest_events(root: Path, files: Sequence[DataFile]) -> dict[int, tuple[int, bytes]]:
     """Return, by partition, offset and id of the last event that left a row which is not gone."""
-    only, columns = ~pc.field("gone"), ["partition", "offset", "version"]
-    rows = pa.concat_tables([read_rows(root, files, table, columns, only) for table in ("topics", "topics_tail")])
+    rows = _read(root, files, ["partition", "offset", "version"], ~pc.field("gone"))
     last = rows.group_by("partition").aggregate([("offset", "max")])
     found = last.join(rows, ["partition", "offset_max"], ["partition", "offset"], "inner").to_pylist()
     return {row["partition"]: (row["offset_max"], row["version"]) for row in found}
@@ -59,9 +55,7 @@ def newest_events(root: Path, files: Sequence[DataFile]) -> dict[int, tuple[int,
 
 def owner_rows(root: Path, files: Sequence[DataFile]) -> pa.Table:
     """Return the newest row of every tenant and namespace."""
-    only = pc.field("kind") != KINDS[AggregateKind.TOPIC]
-    both = pa.concat_tables([read_rows(root, files, table, None, only) for table in ("topics", "topics_tail")])
-    return newest(both)
+    return newest(_read(root, files, None, pc.field("kind") != KINDS[AggregateKind.TOPIC]))
 
 
 def newest(rows: pa.Table) -> pa.Table:
@@ -70,12 +64,8 @@ def newest(rows: pa.Table) -> pa.Table:
     if "kind" in rows.column_names:
         kind = pc.dictionary_encode(rows["kind"].combine_chunks()).indices.to_numpy(zero_copy_only=False)
         name = name.astype(np.int64) * (kind.max(initial=0) + 1) + kind
-    order = np.lexsort((rows["offset"].to_numpy(), name))
-    is_last = np.append(name[order][1:] != name[order][:-1], True) if len(order) else np.zeros(0, bool)
-    chosen = order[is_last]
-    gone = rows["gone"].to_numpy()[chosen]
-    chosen = chosen[~gone]
-    return rows if len(chosen) == len(rows) else rows.take(pa.array(np.sort(chosen)))
+    chosen = newest_of(name, rows["offset"].to_numpy(), rows["gone"].to_numpy())
+    return rows if len(chosen) == len(rows) else rows.take(pa.array(chosen))
 
 
 def places_of(rows: pa.Table, names: pa.StringArray) -> Numbers:
@@ -98,6 +88,11 @@ def numbers_at(rows: pa.Table, column: str, places: Numbers) -> Numbers:
 def flags_at(rows: pa.Table, column: str, places: Numbers) -> Flags:
     """Return the flag in this column of each of these rows, false where the place is −1."""
     return np.append(rows[column].to_numpy(), False)[places]
+
+
+def _read(root: Path, files: Sequence[DataFile], columns: Sequence[str] | None, only: pc.Expression) -> pa.Table:
+    """Return the rows of `topics`, and then those of `topics_tail`."""
+    return pa.concat_tables([read_rows(root, files, table, columns, only) for table in ("topics", "topics_tail")])
 
 
 def _filters(routes: tuple[int, int], names: pa.StringArray, namespaces: Sequence[str]) -> pc.Expression:

@@ -91,12 +91,7 @@ def restore_lost(root: Path, newest: Commit) -> None:
         SnapshotDamaged: a Delta log, or a file that is to be rewritten, cannot be read.
     """
     for table in GROWING_TABLES:
-        readable: list[Commit] = []
-        with suppress(SnapshotDamaged):
-            for each in commits_after(root, newest, noted_commit(root, table)):
-                readable.append(each)
-        for each in reversed(readable):
-            added = [root / file.path for file in each.added if file.table == table]
+        for each, added in reversed([*_lacking(root, newest, table)]):
             if added and all(path.exists() for path in added):
                 _grow(root, table, each)
 
@@ -113,12 +108,20 @@ def lost_growth(root: Path, newest: Commit) -> Path | None:
     except SnapshotDamaged as error:
         return Path(error.values["path"])
     for table in GROWING_TABLES:
-        with suppress(SnapshotDamaged):
-            for each in commits_after(root, newest, noted_commit(root, table)):
-                for path in (root / file.path for file in each.added if file.table == table):
-                    if not path.exists():
-                        return path
+        for _, added in _lacking(root, newest, table):
+            if missing := next((path for path in added if not path.exists()), None):
+                return missing
     return None
+
+
+def _lacking(root: Path, newest: Commit, table: str) -> Iterator[tuple[Commit, list[Path]]]:
+    """Yield the commits up to `newest` that a growing table lacks, with the files that they add to it.
+
+    The newest come first, and none after one that cannot be read.
+    """
+    with suppress(SnapshotDamaged):
+        for each in commits_after(root, newest, noted_commit(root, table)):
+            yield each, [root / file.path for file in each.added if file.table == table]
 
 
 def _unpublished(root: Path, newest: Commit) -> Iterator[Commit]:

@@ -17,9 +17,9 @@ ROUTES = 1 << 32
 _KIND_AT, _AGGREGATE_AT, _LENGTH_AT, _NAME_AT = 10, 28, 65, 77
 
 
-def route_of(name: str) -> int:
-    """Return the route of `name`: the CRC-32 of its bytes. Frozen: tables are sorted by it."""
-    return zlib.crc32(name.encode())
+def route_of(name: bytes) -> int:
+    """Return the route of a name in UTF-8: its CRC-32. Frozen: tables are sorted by it."""
+    return zlib.crc32(name)
 
 
 def range_of(number: int, slices: int) -> tuple[int, int]:

@@ -43,7 +43,7 @@ def topic_rows(rows: Sequence[Row]) -> pa.Table:
     aggregates = [row.aggregate for row in rows]
     columns: dict[str, Any] = {
         "kind": [KINDS[row.kind] for row in rows],
-        "route": [route_of(row.name) for row in rows],
+        "route": [route_of(row.name.encode()) for row in rows],
         "name": [row.name for row in rows],
         "namespace": [row.namespace for row in rows],
         "key": [row.key for row in rows],

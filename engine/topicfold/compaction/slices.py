@@ -39,9 +39,9 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
 
     Writes files, unless a census is needed first; see `SliceResult.asked`.
     """
-    watch = _Watch()
-    records, seen = read_records(watch.waiting(batches), plan.start)
-    watch.lap("decoding")
+    stopwatch = _Stopwatch()
+    records, seen = read_records(stopwatch.waiting(batches), plan.start)
+    stopwatch.lap("decoding")
     folds, owners = fold_owners(records, plan.owners, plan.census)
     events = topic_events_of(records, folds)
     candidates = candidates_of(records, events, folds)
@@ -50,20 +50,20 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
     routes = range_of(number, plan.slices)
     ended = sorted({end.namespace for end in ends if end.life == 0})
     prior = rows_of(plan.root, plan.files, routes, candidates.names.take(pa.array(first)), ended)
-    watch.lap("looking_up")
+    stopwatch.lap("looking_up")
     stops = {each.partition: each.stop for each in folds if each.stop is not None}
     levels = tuple(each.level for each in folds)
     asked = tuple((each.partition, namespace) for each in folds for namespace in sorted(each.asked))
     if asked:
         counts = tuple(counts_of(records, events, prior, folds))
-        watch.lap("folding")
-        return SliceResult(seen, stops, levels, asked, counts, seconds=watch.seconds)
+        stopwatch.lap("folding")
+        return SliceResult(seen, stops, levels, asked, counts, seconds=stopwatch.seconds)
     fold = fold_topics(records, candidates, prior)
-    watch.lap("folding")
+    stopwatch.lap("folding")
     is_final = _final(fold, candidates, folds)
     changed = changed_topics(records, fold, candidates, folds, is_final)
     gone = gone_rows(ends, prior, changed.rows["name"])
-    watch.lap("hashing")
+    stopwatch.lap("hashing")
     mine = [each for each in owners if records.is_own[each.row]]
     files = [
         *write_topics(plan, routes, pa.concat_tables([changed.rows, topic_rows(gone)])),
@@ -71,7 +71,7 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
         *write_ends(plan, records, ends, unlabelled(ends, fold, candidates, prior), owners),
     ]
     operations, passed = _topic_operations(records, fold, whole=plan.whole_operations)
-    watch.lap("writing")
+    stopwatch.lap("writing")
     return SliceResult(
         seen,
         stops,
@@ -84,7 +84,7 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
         passed=passed,
         accepted=len(fold.row) + len(mine),
         stated=tuple(stated_last(records, seen)),
-        seconds=watch.seconds,
+        seconds=stopwatch.seconds,
     )
 
 
@@ -164,7 +164,7 @@ def _stream(rows: pa.Table) -> bytes:
     return content
 
 
-class _Watch:
+class _Stopwatch:
     """How long each part of a slice took."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit, not_given_up, readable_commits
 from topicfold.snapshot.trim_note import TrimNote, put_note, read_note
 from topicfold.snapshot.unwritable import naming_unwritable
-from topicfold.starting import engine_options, open_log, require_log
+from topicfold.starting import engine_options, opened_log
 
 HEADER_EVERY = 100_000
 """How far, in records, a header may be from a partition's end before it gets another: opening a log looks for one."""
@@ -83,9 +83,7 @@ def trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell, *, on
 
 
 async def _trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell, *, only_plans: bool) -> Plan:
-    await require_log(settings)
-    log = await open_log(settings)
-    try:
+    async with opened_log(settings) as log:
         trimming = Trimming(log, await recognise_identity(log), root, settings, tell)
         plan = await trimming.plan(wall_clock_ms() - int(grace_seconds * 1000) if grace_seconds else None)
         if only_plans:
@@ -94,8 +92,6 @@ async def _trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell
         # Copies of the header have been appended.
         ends = await log.end_offsets()
         return replace(plan, spans=tuple([each._replace(end=ends[each.partition]) for each in plan.spans]))
-    finally:
-        await log.close()
 
 
 class Trimming:

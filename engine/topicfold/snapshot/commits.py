@@ -13,7 +13,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -210,13 +210,14 @@ def not_given_up(commits: Iterable[Commit]) -> Iterator[Commit]:
 
 def put_commit(root: Path, commit: Commit) -> Commit | None:
     """Put `commit` in its place, atomically and durably; return it with its SHA-256, or None if the number is taken."""
-    text = json.dumps(_fields(commit), sort_keys=True, separators=(",", ":"))
+    fields = {name: value for name, value in asdict(commit).items() if name != "sha256"}
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     path = commit_path(root, commit.sequence)
     path.parent.mkdir(parents=True, exist_ok=True)
     if not put_if_absent(path, json.dumps({"sha256": sha256, "commit": text}).encode()):
         return None
-    return _commit(json.loads(text), sha256)
+    return replace(commit, sha256=sha256)
 
 
 def require_log(commit: Commit, incarnation: bytes, partitions: int, directory: str) -> None:
@@ -231,12 +232,6 @@ def require_log(commit: Commit, incarnation: bytes, partitions: int, directory: 
             f"this one is {incarnation.hex()} with {partitions}",
             hint=f"Name {directory}, or the log that this one is of.",
         )
-
-
-def _fields(commit: Commit) -> dict[str, Any]:
-    fields = asdict(commit)
-    del fields["sha256"]
-    return fields
 
 
 def _commit(fields: Mapping[str, Any], sha256: str) -> Commit:

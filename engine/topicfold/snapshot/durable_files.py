@@ -30,6 +30,17 @@ def put_if_absent(path: Path, content: bytes) -> bool:
     return True
 
 
+def replace_durably(path: Path, content: bytes) -> None:
+    """Put a file with this content at `path`, atomically and durably, in the place of one that is there."""
+    made = unfinished(path)
+    write_durably(made, content)
+    try:
+        os.replace(made, path)
+    finally:
+        made.unlink(missing_ok=True)
+    sync_directory(path.parent)
+
+
 def write_durably(path: Path, content: bytes | memoryview) -> None:
     """Write a new file, readable by its owner only, and sync it to disk; if that fails, leave no file."""
     flags, pieces = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, memoryview(content)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.commits import Commit, DataFile
@@ -67,6 +70,24 @@ def require_file(root: Path, sequence: int, file: DataFile) -> memoryview:
         reason = f"{path} is not what commit {sequence} says: its length or SHA-256 is another"
         raise SnapshotDamaged(reason, sequence=sequence, path=str(path))
     return raw
+
+
+@contextmanager
+def naming_damage(root: Path, commit: Commit) -> Iterator[None]:
+    """Say that `commit` is damaged where the block cannot read what its files hold, though it is what was hashed.
+
+    So they were written wrong, or by a version that knows more.
+
+    Raises:
+        SnapshotDamaged: it cannot.
+        SnapshotUnreadable: memory, open files or rights do not suffice.
+    """
+    try:
+        with naming_shortage(root):
+            yield
+    except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
+        reason = f"commit {commit.sequence} of the snapshot cannot be read: {error}"
+        raise SnapshotDamaged(reason, sequence=commit.sequence, path=str(root)) from error
 
 
 def _content(path: Path, most: int) -> memoryview:

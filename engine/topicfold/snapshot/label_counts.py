@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,8 +14,7 @@ from topicfold.model.label_report import LabelCounts
 from topicfold.model.namespaces import Namespaces
 from topicfold.snapshot.commits import Commit, read_commit, sequences
 from topicfold.snapshot.data_files import opened
-from topicfold.snapshot.intact import require_file
-from topicfold.snapshot.shortage import naming_shortage
+from topicfold.snapshot.intact import naming_damage, require_file
 from topicfold.snapshot.tables import NAMESPACES
 from topicfold.snapshot.topic_rows import TopicRows, are_system_topics, read_topics
 
@@ -48,7 +46,7 @@ def newest_label_counts(root: Path, namespaces: Namespaces | None) -> NewestCoun
     for sequence in sequences(root):
         try:
             commit = read_commit(root, sequence)
-            with _naming_damage(root, commit):
+            with naming_damage(root, commit):
                 if namespaces is not None:
                     _require_there(root, commit, namespaces.names)
                 return NewestCounts(commit, _counts(_rows(root, commit), namespaces), damaged)
@@ -79,22 +77,6 @@ def _rows(root: Path, commit: Commit) -> TopicRows:
 
 def _files(root: Path, commit: Commit, table: str) -> list[memoryview]:
     return [require_file(root, commit.sequence, file) for file in commit.files_of(table)]
-
-
-@contextmanager
-def _naming_damage(root: Path, commit: Commit) -> Iterator[None]:
-    """Say that `commit` is damaged where the block cannot read what its files hold.
-
-    Raises:
-        SnapshotDamaged: it cannot.
-        SnapshotUnreadable: memory, open files or rights do not suffice.
-    """
-    try:
-        with naming_shortage(root):
-            yield
-    except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
-        reason = f"commit {commit.sequence} of the snapshot cannot be read: {error}"
-        raise SnapshotDamaged(reason, sequence=commit.sequence, path=str(root)) from error
 
 
 def _counts(rows: TopicRows, namespaces: Namespaces | None) -> LabelCounts:

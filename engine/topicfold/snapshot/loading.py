@@ -15,19 +15,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-import pyarrow as pa
-
 from topicfold.collection import no_collection
 from topicfold.errors import LevelUnsupported, SnapshotDamaged
 from topicfold.model.events import SUPPORTED_LEVEL
 from topicfold.snapshot.commits import Commit, read_commit, require_log, sequences
-from topicfold.snapshot.intact import require_file
-from topicfold.snapshot.owner_rows import read_owners
+from topicfold.snapshot.intact import naming_damage, require_file
+from topicfold.snapshot.owner_rows import Owners, read_owners
 from topicfold.snapshot.ring_rows import read_rings
-from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.tables import STATE_TABLES
 from topicfold.snapshot.topic_columns import columns_of, newest_row
-from topicfold.snapshot.topic_rows import read_topics
+from topicfold.snapshot.topic_rows import TopicRows, read_topics
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.columns import Columns
 from topicfold.state.fold import NewState, PartitionState
@@ -147,12 +144,8 @@ def _restored(
     progress = _Progress(tell, total)
     with no_collection():
         states = {partition: new_state(partition) for partition in chosen}
-        try:
-            with naming_shortage(root):
-                newest = _fill(root, commit, states, progress)
-        except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
-            # The hashes match, so the files were written wrong, or by a version that knows more.
-            raise _damaged(commit, f"cannot be read: {error}") from error
+        with naming_damage(root, commit):
+            newest = _fill(root, commit, states, progress)
         _require_same(commit, states, newest)
     return states, newest
 
@@ -160,6 +153,29 @@ def _restored(
 def _fill(
     root: Path, commit: Commit, states: Mapping[int, PartitionState], progress: _Progress
 ) -> dict[int, NewestEvent]:
+    rows, tenants, namespaces = _read(root, commit, states, progress)
+    topics: dict[int, dict[str, Columns]] = {partition: {} for partition in states}
+    newest = {partition: _newest_of(tenants[partition], namespaces[partition]) for partition in states}
+    for partition, namespace, columns in columns_of(rows, next(iter(states.values())).separator):
+        topics[partition][namespace] = columns
+        newest[partition] = max(newest[partition], NewestEvent(*newest_row(columns)))
+    for partition, state in states.items():
+        state.restore(
+            commit.to[partition],
+            commit.levels[partition],
+            tenants[partition],
+            namespaces[partition],
+            topics.pop(partition),
+        )
+        progress.add(sum(len(table.keys) for table in state.topics.values()))
+    progress.end()
+    return {partition: event for partition, event in newest.items() if event.offset >= 0}
+
+
+def _read(
+    root: Path, commit: Commit, states: Mapping[int, PartitionState], progress: _Progress
+) -> tuple[TopicRows, Owners, Owners]:
+    """Verify all files; return the rows of topics, the tenants and the namespaces, and fill the rings of `states`."""
     capacities = {partition: _capacities(state) for partition, state in states.items()}
     with ThreadPoolExecutor() as pool:
         verifying = {
@@ -187,23 +203,7 @@ def _fill(
         # Files that are not parsed here must be undamaged too.
         for table in list(verifying):
             list(verified(table))
-    del base, tail
-    topics: dict[int, dict[str, Columns]] = {partition: {} for partition in states}
-    newest = {partition: _newest_of(tenants[partition], namespaces[partition]) for partition in states}
-    for partition, namespace, columns in columns_of(rows, next(iter(states.values())).separator):
-        topics[partition][namespace] = columns
-        newest[partition] = max(newest[partition], NewestEvent(*newest_row(columns)))
-    for partition, state in states.items():
-        state.restore(
-            commit.to[partition],
-            commit.levels[partition],
-            tenants[partition],
-            namespaces[partition],
-            topics.pop(partition),
-        )
-        progress.add(sum(len(table.keys) for table in state.topics.values()))
-    progress.end()
-    return {partition: event for partition, event in newest.items() if event.offset >= 0}
+    return rows, tenants, namespaces
 
 
 def _newest_of(*owners: Mapping[str, Aggregate]) -> NewestEvent:

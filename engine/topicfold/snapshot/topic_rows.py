@@ -100,7 +100,8 @@ def read_topics(base: Iterable[memoryview], tail: Iterable[memoryview], partitio
         rows = gathered.rows(pool)
     places = np.flatnonzero(np.isin(rows.partitions, partitions))
     if of_all > of_base:
-        places = _newest(rows, places)
+        offsets = rows.packed["offset"][places]
+        places = places[newest_of(_identity(rows)[places], offsets, rows.is_gone[places])]
     return replace(rows, chosen=places[np.argsort(_small(rows.namespaces.codes[places]), kind="stable")])
 
 
@@ -243,21 +244,20 @@ def ids_of(column: pa.ChunkedArray, width: int = 16) -> Ids:
     return found
 
 
+def newest_of(identity: Numbers, offsets: Numbers, is_gone: Flags) -> Numbers:
+    """Return the places of the rows that count, rising: of each identity the highest offset, unless that is gone."""
+    order = np.lexsort((offsets, identity))
+    is_last = np.append(identity[order][1:] != identity[order][:-1], True)[: len(order)]
+    chosen = order[is_last]
+    found: Numbers = np.sort(chosen[~is_gone[chosen]])
+    return found
+
+
 def are_system_topics(keys: pa.LargeStringArray) -> Flags:
     """Return which topics are Pulsar's own."""
     is_marked = reduce(pc.or_, [pc.match_substring(keys, mark) for mark in SYSTEM_MARKS])
     found: Flags = is_marked.to_numpy(zero_copy_only=False).copy()
     found[found] = [is_system_topic(local_of_key(key)) for key in keys.filter(is_marked).to_pylist()]
-    return found
-
-
-def _newest(rows: TopicRows, places: Numbers) -> Numbers:
-    """Return for each topic the place of its row with the highest offset, unless that is gone."""
-    identity = _identity(rows)[places]
-    order = np.lexsort((rows.packed["offset"][places], identity))
-    is_last = np.append(identity[order][1:] != identity[order][:-1], True) if len(order) else np.zeros(0, bool)
-    chosen = places[order[is_last]]
-    found: Numbers = np.sort(chosen[~rows.is_gone[chosen]])
     return found
 
 

@@ -6,14 +6,12 @@ It is in `PATH/trimmed.json`. No state depends on it: if it is lost, the next tr
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from topicfold.errors import SnapshotUnreadable
 from topicfold.json_text import read_json
-from topicfold.snapshot.durable_files import sync_directory, write_durably
-from topicfold.snapshot.unfinished import unfinished
+from topicfold.snapshot.durable_files import replace_durably
 
 NOTE = "trimmed.json"
 
@@ -86,10 +84,4 @@ def put_note(root: Path, note: TrimNote) -> None:
             verified=tuple(dict.fromkeys(note.verified + before.verified)),
             staying=tuple(sorted({*note.staying, *before.staying})),
         )
-    made = unfinished(root / NOTE)
-    write_durably(made, json.dumps(asdict(note)).encode())
-    try:
-        os.replace(made, root / NOTE)
-    finally:
-        made.unlink(missing_ok=True)
-    sync_directory(root)
+    replace_durably(root / NOTE, json.dumps(asdict(note)).encode())
