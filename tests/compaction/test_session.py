@@ -13,14 +13,14 @@ from typing import Any
 
 import pyspark
 import pytest
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 
 from tests.compaction.connector import connector
 from tests.prerequisites import CHECKOUT
 from topicfold.compaction import session
-from topicfold.errors import BadSetting
+from topicfold.errors import BadSetting, LogUnavailable
 
 
 class Builder:
@@ -170,3 +170,17 @@ def test_where_java_could_not_open_all_of_sparks_jars_it_is_not_started() -> Non
     )  # fmt: skip
     assert "BadSetting: this process may have no more than 256 files open, and needs 512" in ended.stderr
     assert "java" not in ended.stderr
+
+
+@pytest.mark.parametrize("error", [Py4JNetworkError("Error while sending or receiving"), ConnectionRefusedError(111)])
+def test_of_java_that_is_killed_while_spark_starts_it_is_said_that_it_is_gone(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    class Killed(Builder):
+        def getOrCreate(self) -> Any:  # noqa: N802 -- Spark's name
+            raise error
+
+    monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=Killed()))
+    with pytest.raises(LogUnavailable, match="Spark's JVM is gone") as told:
+        session.open_session({}, needs_kafka=False)
+    assert told.value.hint.startswith("Somebody killed it, or memory ran out")

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from topicfold.compaction.java_output import kept_while_starting
 from topicfold.compaction.scratch import own_scratch
+from topicfold.compaction.spark_errors import naming_lost_jvm
 from topicfold.errors import BadSetting
 from topicfold.file_limit import want_files
 from topicfold.own_thread import call_in_own_thread
@@ -93,6 +94,7 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     Raises:
         BadSetting: Java does not start, or not with these settings; or the connector cannot be fetched; or there is no
             directory for temporary files; or too few files may be open.
+        LogUnavailable: Java was killed while Spark started.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     chosen = dict(_SETTINGS)
@@ -114,14 +116,15 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
         chosen["spark.jars"] = ",".join(map(_absolute, chosen["spark.jars"].split(",")))
     conf = SparkConf().setAll(list(chosen.items()))
     try:
-        # In the main thread Spark would handle Ctrl-C itself, and a JVM abandoned while it starts would run on.
-        session: SparkSession = asyncio.run(call_in_own_thread("spark-start", _started, conf, is_alone))
+        with naming_lost_jvm():
+            # In the main thread Spark would handle Ctrl-C itself, and a JVM abandoned while it starts would run on.
+            session: SparkSession = asyncio.run(call_in_own_thread("spark-start", _started, conf, is_alone))
+            session.sparkContext.setLogLevel("ERROR")
     except (OSError, PySparkRuntimeError, Py4JJavaError) as error:
         raise BadSetting(
             f"Spark does not start: {_said_of(error)}",
             hint=_JAVA_HINT + (_fetch_hint() if fetches else ""),
         ) from error
-    session.sparkContext.setLogLevel("ERROR")
     return session
 
 
