@@ -184,3 +184,21 @@ def test_of_java_that_is_killed_while_spark_starts_it_is_said_that_it_is_gone(
     with pytest.raises(LogUnavailable, match="Spark's JVM is gone") as told:
         session.open_session({}, needs_kafka=False)
     assert told.value.hint.startswith("Somebody killed it, or memory ran out")
+
+
+def test_of_java_that_is_killed_later_nobody_prints_tracebacks() -> None:
+    ending = (
+        "import logging, socket\n"
+        "from types import SimpleNamespace\n"
+        "from pyspark.accumulators import _start_update_server\n"
+        "from topicfold.compaction.session import _keep_quiet\n"
+        "server = _start_update_server('token')\n"
+        "_keep_quiet(SimpleNamespace(_accumulatorServer=server))\n"
+        "java = socket.create_connection(server.server_address)\n"
+        "java.shutdown(socket.SHUT_WR)\n"
+        "java.recv(1)\n"
+        "logging.exception('Exception while sending command.')\n"
+        "logging.getLogger('py4j.clientserver').error('There was an exception')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", ending], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import signal
@@ -169,7 +170,15 @@ def _started(conf: SparkConf, is_alone: bool) -> SparkSession:
         with kept_while_starting() as output:
             SparkContext(conf=conf, gateway=launch_gateway(conf, dict(output)))  # type: ignore[no-untyped-call]
     session: SparkSession = SparkSession.builder.config(conf=conf).getOrCreate()
+    _keep_quiet(session.sparkContext)
     return session
+
+
+def _keep_quiet(context: SparkContext) -> None:
+    """Have nobody print tracebacks if the JVM is killed: Spark's server of sums, and py4j by way of the root logger."""
+    if (server := getattr(context, "_accumulatorServer", None)) is not None:
+        server.handle_error = lambda request, address: None
+    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def _absolute(path: str) -> str:
