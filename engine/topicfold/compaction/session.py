@@ -44,6 +44,8 @@ _SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    # Java builds each batch in memory of its own, in doubling steps: 20,000 records may have 18 GB.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.python.worker.reuse": "true",
     # By default Spark keeps the last records read, of every partition and even of ended queries, for five minutes.
