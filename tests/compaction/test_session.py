@@ -13,14 +13,14 @@ from typing import Any
 
 import pyspark
 import pytest
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 
 from tests.compaction.connector import connector
 from tests.prerequisites import CHECKOUT
 from topicfold.compaction import session
-from topicfold.errors import BadSetting
+from topicfold.errors import BadSetting, LogUnavailable
 
 
 class Builder:
@@ -170,3 +170,35 @@ def test_where_java_could_not_open_all_of_sparks_jars_it_is_not_started() -> Non
     )  # fmt: skip
     assert "BadSetting: this process may have no more than 256 files open, and needs 512" in ended.stderr
     assert "java" not in ended.stderr
+
+
+@pytest.mark.parametrize("error", [Py4JNetworkError("Error while sending or receiving"), ConnectionRefusedError(111)])
+def test_of_java_that_is_killed_while_spark_starts_it_is_said_that_it_is_gone(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    class Killed(Builder):
+        def getOrCreate(self) -> Any:  # noqa: N802 -- Spark's name
+            raise error
+
+    monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=Killed()))
+    with pytest.raises(LogUnavailable, match="Spark's JVM is gone") as told:
+        session.open_session({}, needs_kafka=False)
+    assert told.value.hint.startswith("Somebody killed it, or memory ran out")
+
+
+def test_of_java_that_is_killed_later_nobody_prints_tracebacks() -> None:
+    ending = (
+        "import logging, socket\n"
+        "from types import SimpleNamespace\n"
+        "from pyspark.accumulators import _start_update_server\n"
+        "from topicfold.compaction.session import _keep_quiet\n"
+        "server = _start_update_server('token')\n"
+        "_keep_quiet(SimpleNamespace(_accumulatorServer=server))\n"
+        "java = socket.create_connection(server.server_address)\n"
+        "java.shutdown(socket.SHUT_WR)\n"
+        "java.recv(1)\n"
+        "logging.exception('Exception while sending command.')\n"
+        "logging.getLogger('py4j.clientserver').error('There was an exception')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", ending], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")

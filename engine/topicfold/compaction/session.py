@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import signal
@@ -19,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from topicfold.compaction.java_output import kept_while_starting
 from topicfold.compaction.scratch import own_scratch
+from topicfold.compaction.spark_errors import naming_lost_jvm
 from topicfold.errors import BadSetting
 from topicfold.file_limit import want_files
 from topicfold.own_thread import call_in_own_thread
@@ -42,6 +44,8 @@ _SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    # Java builds each batch in memory of its own, in doubling steps: 20,000 records may have 18 GB.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.python.worker.reuse": "true",
     # By default Spark keeps the last records read, of every partition and even of ended queries, for five minutes.
@@ -93,6 +97,7 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     Raises:
         BadSetting: Java does not start, or not with these settings; or the connector cannot be fetched; or there is no
             directory for temporary files; or too few files may be open.
+        LogUnavailable: Java was killed while Spark started.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     chosen = dict(_SETTINGS)
@@ -114,14 +119,15 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
         chosen["spark.jars"] = ",".join(map(_absolute, chosen["spark.jars"].split(",")))
     conf = SparkConf().setAll(list(chosen.items()))
     try:
-        # In the main thread Spark would handle Ctrl-C itself, and a JVM abandoned while it starts would run on.
-        session: SparkSession = asyncio.run(call_in_own_thread("spark-start", _started, conf, is_alone))
+        with naming_lost_jvm():
+            # In the main thread Spark would handle Ctrl-C itself, and a JVM abandoned while it starts would run on.
+            session: SparkSession = asyncio.run(call_in_own_thread("spark-start", _started, conf, is_alone))
+            session.sparkContext.setLogLevel("ERROR")
     except (OSError, PySparkRuntimeError, Py4JJavaError) as error:
         raise BadSetting(
             f"Spark does not start: {_said_of(error)}",
             hint=_JAVA_HINT + (_fetch_hint() if fetches else ""),
         ) from error
-    session.sparkContext.setLogLevel("ERROR")
     return session
 
 
@@ -166,7 +172,15 @@ def _started(conf: SparkConf, is_alone: bool) -> SparkSession:
         with kept_while_starting() as output:
             SparkContext(conf=conf, gateway=launch_gateway(conf, dict(output)))  # type: ignore[no-untyped-call]
     session: SparkSession = SparkSession.builder.config(conf=conf).getOrCreate()
+    _keep_quiet(session.sparkContext)
     return session
+
+
+def _keep_quiet(context: SparkContext) -> None:
+    """Have nobody print tracebacks if the JVM is killed: Spark's server of sums, and py4j by way of the root logger."""
+    if (server := getattr(context, "_accumulatorServer", None)) is not None:
+        server.handle_error = lambda request, address: None
+    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def _absolute(path: str) -> str:

@@ -55,7 +55,7 @@ def naming_lost_jvm() -> Iterator[None]:
     except (Py4JError, ConnectionError) as error:
         if isinstance(error, Py4JJavaError):
             raise
-        raise LogUnavailable("the stream ended: Spark's JVM is gone", hint=_KILLED_HINT) from error
+        raise LogUnavailable("Spark's JVM is gone", hint=_KILLED_HINT) from error
 
 
 def known_error(text: str, root: Path) -> TopicfoldError | None:
