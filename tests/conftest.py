@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import uuid
@@ -18,13 +19,18 @@ from tests.compaction.classes import jvm_options
 from tests.prerequisites import SHORT_LIVED_JVM, needed
 
 _SESSION = "TOPICFOLD_TEST_SESSION"
+_OURS = re.compile(r"TOPICFOLD_(TEST_|\w+_SEEDS$)")
+"""What is for tests. Whatever else of Topicfold is in the environment is how somebody uses it."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("untimed", settings.default, deadline=None)
     settings.load_profile("untimed")
     if not hasattr(config, "workerinput"):
+        for name in [each for each in os.environ if each.startswith("TOPICFOLD_") and not _OURS.match(each)]:
+            del os.environ[name]
         os.environ[_SESSION] = tempfile.mkdtemp(prefix="topicfold-tests-")
+        os.environ["XDG_CONFIG_HOME"] = os.environ[_SESSION]
         # The first is for the JVM that says how Spark's own is started.
         os.environ.setdefault("SPARK_LAUNCHER_OPTS", SHORT_LIVED_JVM)
         os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options())

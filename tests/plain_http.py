@@ -12,22 +12,22 @@ from typing import Any
 
 import httpx2
 
-_TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+_OPTIONS: dict[str, Any] = {"verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), "timeout": 60}
 
 
 def client(**options: Any) -> httpx2.Client:
     """Return a client, to be closed."""
-    return httpx2.Client(verify=_TRUSTS_NOBODY, **options)
+    return httpx2.Client(**_OPTIONS | options)
 
 
 def async_client(**options: Any) -> httpx2.AsyncClient:
     """Return a client for asyncio, to be closed."""
-    return httpx2.AsyncClient(verify=_TRUSTS_NOBODY, **options)
+    return httpx2.AsyncClient(**_OPTIONS | options)
 
 
 def request(method: str, url: str, **options: Any) -> httpx2.Response:
     """Return the answer to one request."""
-    return httpx2.request(method, url, verify=_TRUSTS_NOBODY, **options)
+    return httpx2.request(method, url, **_OPTIONS | options)
 
 
 get = partial(request, "GET")

@@ -149,7 +149,8 @@ def test_a_broker_that_takes_no_connection_is_told_of_within_seconds(start: Star
         consuming = start("consume", "-l", "team=pay", "--bootstrap", f"127.0.0.1:{address[1]}")
         while "no broker answers" not in consuming.err_line():
             pass
-        assert time.monotonic() < begun + 20
+        # Kafka's client itself says so after 30 s.
+        assert time.monotonic() < begun + 28
 
 
 def test_what_is_stored_is_not_for_others_to_choose(run: Run) -> None:

@@ -21,7 +21,7 @@ def test_what_fails_ends_it_once_the_calls_that_are_under_way_have_ended() -> No
 
     def call(number: int) -> None:
         if number < 2:
-            under_way.wait(5)
+            under_way.wait(60)
         if number == 1:
             raise ValueError
         time.sleep(0.05)

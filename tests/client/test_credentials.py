@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cryptography.x509 import UniformResourceIdentifier
@@ -14,12 +15,32 @@ from cryptography.x509 import UniformResourceIdentifier
 from tests.client.served import serving
 from tests.server.auth.authority import LOOPBACK, Authority
 from tests.server.auth.issuer import issuer
-from topicfold.client import Added, AsyncClient, Client, ServerUnreachable, Watch
+from topicfold.client import Added, AsyncClient, Client, ServerUnreachable, Watch, tls
 from topicfold.errors import BadSetting, Forbidden, InvalidRequest, Unauthenticated
-from topicfold.server.auth.tokens import LEEWAY_SECONDS
+from topicfold.runtime.watching import watches
+from topicfold.server.auth import setup
 
-_TOKEN_SECONDS = 3
-_CERTIFICATE_SECONDS = 3
+_HOUR = timedelta(hours=1)
+
+
+class Clock:
+    """What credentials are held against; may be put forward."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta()
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead.total_seconds()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of clients, and of the nodes that are made after it, which look at it all the time."""
+    made = Clock()
+    monkeypatch.setattr(setup, "wall_clock_seconds", made)
+    monkeypatch.setattr(tls, "datetime", SimpleNamespace(now=lambda zone: datetime.fromtimestamp(made(), zone)))
+    monkeypatch.setattr(watches, "BEAT_SECONDS", 0.05)
+    return made
 
 
 @pytest.fixture
@@ -79,14 +100,15 @@ def signed_url(tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-def test_a_watch_outlives_a_token_that_is_renewed_and_no_other(signed_url: str) -> None:
+def test_a_watch_outlives_a_token_that_is_renewed_and_no_other(clock: Clock, signed_url: str) -> None:
     def token() -> str:
-        return issuer().token(sub="root", exp=int(time.time()) - LEEWAY_SECONDS + _TOKEN_SECONDS)
+        return issuer().token(sub="root", exp=int(clock() + _HOUR.total_seconds()))
 
     with Client(signed_url, token=token) as renewing, Client(signed_url, token=token()) as fixed:
         outliving, ending = renewing.watch("team=pay"), fixed.watch("team=pay")
         for watch in (outliving, ending):
             next(watch)
+        clock.ahead = 2 * _HOUR
         with pytest.raises(Unauthenticated):
             list(ending)
         renewing.create_topic("orders", labels={"team": "pay"})
@@ -102,16 +124,18 @@ def test_a_certificate_says_who_asks(closed_url: str, authority: Authority) -> N
         client.create_topic("orders")
 
 
-def test_a_watch_outlives_a_certificate_that_is_renewed_and_no_other(closed_url: str, authority: Authority) -> None:
-    ends = timedelta(seconds=_CERTIFICATE_SECONDS)
+def test_a_watch_outlives_a_certificate_that_is_renewed_and_no_other(
+    clock: Clock, closed_url: str, authority: Authority
+) -> None:
     renewed, fixed = (
-        authority.sign("root", ends=ends),
-        authority.sign("spiffe", [UniformResourceIdentifier("root")], ends),
+        authority.sign("root", ends=_HOUR),
+        authority.sign("spiffe", [UniformResourceIdentifier("root")], _HOUR),
     )
     with watching_as(closed_url, authority, renewed) as outliving, watching_as(closed_url, authority, fixed) as ending:
         for watch in (outliving, ending):
             next(watch)
         authority.sign("root")
+        clock.ahead = 2 * _HOUR
         with pytest.raises(BadSetting, match=f"^client_cert_file {fixed[0]}: the certificate expired at"):
             list(ending)
         with Client(closed_url, tls_ca_file=authority.file, token="s3cret") as client:

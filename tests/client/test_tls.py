@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 from tests.server.auth.authority import Authority
 from topicfold.client.tls import RenewedTls
 
-_SECONDS = 10
+_SECONDS = 60
 
 
 def test_files_are_those_of_the_directory_where_the_client_was_made(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-_SECONDS = 5.0
+_SECONDS = 60.0
 
 
 def eventually(holds: Callable[[], bool], seconds: float = _SECONDS) -> None:

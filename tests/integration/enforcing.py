@@ -17,7 +17,7 @@ from tests import plain_http
 from tests.integration.command import topicfold
 from tests.integration.node import Node, running
 
-WITHIN_SECONDS = 20.0
+WITHIN_SECONDS = 60.0
 
 
 class Kafka:

@@ -25,7 +25,7 @@ def test_a_change_is_compared_by_the_other_node_and_then_the_log_is_quiet(
 ) -> None:
     with running(log_options, tmp_path, 2, settings={"digest_within_seconds": "0.2"}) as nodes:
         plain_http.put(nodes[0].url + TOPIC, timeout=10).raise_for_status()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         names = {diagnosis(node)["node"] for node in nodes}
         compared: list[dict[str, Any]] = []
         while not compared:

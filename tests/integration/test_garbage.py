@@ -47,7 +47,7 @@ def _damaged(values: Sequence[bytes], dice: random.Random) -> list[bytes]:
 
 
 def _wait_for(condition: object) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline
         time.sleep(0.02)

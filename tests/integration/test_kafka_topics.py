@@ -26,7 +26,7 @@ from topicfold.runtime.writing import Writing
 
 pytestmark = pytest.mark.kafka
 
-WITHIN_SECONDS = 20.0
+WITHIN_SECONDS = 60.0
 
 
 @pytest.fixture

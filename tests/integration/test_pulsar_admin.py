@@ -35,7 +35,7 @@ def read(topic: str, urls: Sequence[str]) -> Read:
 
 def arrives(read: Read, path: str, value: Any) -> None:
     """Return once the policy has this value: the tool does not wait for what it has sent."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while read(path) != value:
         assert time.monotonic() < deadline, f"{path} is {read(path)}"
         time.sleep(0.01)

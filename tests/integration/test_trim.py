@@ -120,7 +120,10 @@ def test_a_change_that_came_while_a_node_slept_through_a_trim_does_not_keep_it_f
 ) -> None:
     root = tmp_path / "snapshot"
     with (
-        running([*log_options, "--snapshot", str(root)], tmp_path, 2) as (waking, sleeper),
+        running([*log_options, "--snapshot", str(root)], tmp_path, 2, settings={"request_timeout_seconds": "30"}) as (
+            waking,
+            sleeper,
+        ),
         ThreadPoolExecutor() as threads,
     ):
         create(waking, "kept")
@@ -134,7 +137,7 @@ def test_a_change_that_came_while_a_node_slept_through_a_trim_does_not_keep_it_f
         begun = time.monotonic()
         while "starting_anew" not in sleeper.output.read_text():
             time.sleep(0.05)
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 25
         assert change.result().status_code in (503, 504)
         sleeper.wait_ready()
         assert agree([waking, sleeper])

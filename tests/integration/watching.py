@@ -95,7 +95,7 @@ async def positions_of(port: int) -> Positions:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(b"GET /readyz?verbose HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             body = (await reader.read()).partition(b"\r\n\r\n")[2]
     finally:
         writer.transport.abort()

@@ -406,9 +406,11 @@ async def test_a_loop_that_stands_still_holds_up_replaying(log: SqliteLog) -> No
     for _ in range(2_000):
         log.append(0, bytes(20_000), never)
     await log.end_offsets()
-    following = Following(log)
-    time.sleep(0.3)  # noqa: ASYNC251 -- the loop is to stand still while the thread reads ahead
-    assert 8_000_000 < log._worker._delivery._handed_out_bytes < 16_000_000
+    following, delivery = Following(log), log._worker._delivery
+    while delivery._handed_out_bytes < 8_000_000:  # the loop is to stand still while the thread reads ahead
+        time.sleep(0.01)  # noqa: ASYNC251
+    time.sleep(0.1)  # noqa: ASYNC251
+    assert delivery._handed_out_bytes < 16_000_000
     await following.seen(2_000)
 
 

@@ -252,7 +252,7 @@ async def test_a_record_is_delivered_that_is_in_the_log_though_it_was_told_to_ha
     monkeypatch.setattr(SqliteFile, "append", append_and_deny_it)
     log.append(0, b"y", failures.put_nowait)
     await asyncio.wait_for(failures.get(), PATIENCE_SECONDS)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await following.seen(2) == [Entry(0, 0, b"x"), Entry(0, 1, b"y")]
 
 

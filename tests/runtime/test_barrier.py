@@ -116,7 +116,7 @@ async def test_one_in_a_hurry_is_not_held_up_by_one_who_has_time(node: Node) -> 
     patient = asyncio.create_task(node.engine.barriers.wait_linearizable([0], node.asked(60).deadline))
     await turns()
     with pytest.raises(PositionTimeout):
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(30):
             await node.engine.barriers.wait_linearizable([0], node.asked(0.02).deadline)
     patient.cancel()
 

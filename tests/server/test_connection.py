@@ -31,7 +31,7 @@ async def closed_after(port: int, sent: bytes) -> bool:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(sent)
     try:
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(20):
             return await reader.read() == b""
     except ConnectionResetError:
         return True

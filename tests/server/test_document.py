@@ -15,7 +15,7 @@ from tests.server.rest import rest_node
 from topicfold.server import document
 from topicfold.server.routes import Operation
 
-_SECONDS = 10.0
+_SECONDS = 60.0
 
 
 async def test_the_document_that_is_checked_in_is_the_one_that_is_served() -> None:

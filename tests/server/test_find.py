@@ -430,7 +430,7 @@ async def test_an_expression_is_tried_no_more_where_the_client_is_gone(
         return len(tries) >= enough
 
     monkeypatch.setattr(Outcome, "cover", try_long)
-    async with listening(orders) as port, asyncio.timeout(5):
+    async with listening(orders) as port, asyncio.timeout(60):
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"GET {FIND_PATH}?regex=a HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
         while not tries:
@@ -447,7 +447,7 @@ async def test_an_expression_that_takes_too_long_is_503_and_says_when_to_come_ag
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Outcome, "cover", lambda *arguments: False)
-    async with rest_node(store, request_timeout_seconds=0.1) as rest, asyncio.timeout(5):
+    async with rest_node(store, request_timeout_seconds=0.1) as rest, asyncio.timeout(60):
         for path in (FIND_PATH, "/api/v1/explain"):
             answer = await rest.send("GET", f"{path}?regex=a")
             assert (answer.status_code, answer.json()["code"]) == (503, "overloaded"), answer.text

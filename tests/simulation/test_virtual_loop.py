@@ -30,7 +30,7 @@ def test_an_hour_of_sleep_takes_no_time() -> None:
         return asyncio.get_running_loop().time()
 
     assert _run(sleep()) == 3600
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 60
 
 
 def test_timers_fire_in_the_order_of_their_times() -> None:

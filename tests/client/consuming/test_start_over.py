@@ -94,7 +94,7 @@ def test_a_coordinator_that_is_away_holds_nobody_up() -> None:
     start_over = made(kafka)
     since = time.monotonic()
     assert [start_over.tend([A], {A, B}) for _ in range(20)] == [[]] * 20
-    assert time.monotonic() - since < 5
+    assert time.monotonic() - since < 10
     assert kafka.told == ["pause a"]
     kafka.answers.set()
     assert started(start_over, A) == [A]

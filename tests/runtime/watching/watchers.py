@@ -82,21 +82,21 @@ class Watching:
 
     async def up_to_date(self) -> None:
         """Return once it is a member of its group, or has ended."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not self.is_up_to_date and not self.task.done():
                 await turns(1)
 
     async def ended(self) -> list[str]:
         """End it, and return the kinds of all that came."""
         self.watcher.end()
-        await asyncio.wait_for(self.task, 5)
+        await asyncio.wait_for(self.task, 60)
         return self.kinds()
 
 
 async def quiet(node: Node) -> None:
     """Return once the pump has nothing to do."""
     pump = node.engine.watches.pump
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not (pump.has_matched_all and (pump._task is None or pump._task.done())):
             await turns(1)
 
