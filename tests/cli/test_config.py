@@ -71,6 +71,7 @@ def test_the_usual_file_need_not_be_there_where_nobody_may_look_and_one_that_is_
     [
         ('ulr = "http://h"', "Did you mean 'url'?"),
         ("colour = 1", "Did you mean 'color'?"),
+        ("port = 81", "hint: It is a setting of a server: write it below [server]."),
         ("zzz = 1", "Known keys: url, "),
         ("url = http", "need quotes"),
         ("url = 5", "config.toml: url = 5: expected text, in quotes"),
@@ -217,3 +218,10 @@ def test_who_has_no_home_has_no_file_there(bare_run: Run, monkeypatch: pytest.Mo
     assert bare_run("config", "view", "-o", "name").code == 0
     monkeypatch.setenv("TOPICFOLD_CONFIG", "~/mine.toml")
     assert "~/mine.toml: there is no such file" in bare_run("config", "view").err
+
+
+def test_a_server_key_that_is_none_is_shown_and_named(bare_run: Run, config_file: Path) -> None:
+    config_file.write_text("[server]\nprot = 81")
+    viewed = bare_run("config", "view", "-o", "json")
+    assert (viewed.code, json.loads(viewed.out)["server.prot"]) == (0, 81)
+    assert viewed.err == f"warning: {config_file}: unknown key 'prot'\nhint: Did you mean 'port'?\n"

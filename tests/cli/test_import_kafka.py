@@ -44,6 +44,17 @@ def test_records_are_made_and_reported(run: Run, client: Client, cluster: Cluste
     assert "imported 2 new; 0 already there" in done.err
 
 
+def test_what_is_not_wanted_is_left_out_and_what_is_recorded_is_still_reported(run: Run, cluster: Cluster) -> None:
+    cluster.topics = [KafkaTopic(name, 1) for name in ("__x", "pay.a", "pay.a-changelog", "pay.b", "ship.a")]
+    chosen = ("--only", "pay.*", "--only", "ship.*", "--exclude", "*-changelog", "--exclude", "ship.?")
+    first, second = run(*IMPORT, *chosen, "-o", "json"), run(*IMPORT, "--only", "ship.*", "-o", "json")
+    assert [topic["kafkaName"] for topic in json.loads(first.out)["new"]] == ["pay.a", "pay.b"]
+    assert json.loads(first.out)["leftOut"] == ["__x", "pay.a-changelog", "ship.a"]
+    assert first.err.endswith("0 failed, 1 internal left out, 2 others\n")
+    assert [topic["kafkaName"] for topic in json.loads(second.out)["new"]] == ["ship.a"]
+    assert (len(json.loads(second.out)["present"]), json.loads(second.out)["gone"]) == (2, [])
+
+
 def test_run_again_it_tells_new_from_present_gone_and_different(run: Run, cluster: Cluster) -> None:
     run(*IMPORT)
     cluster.topics = [KafkaTopic("acme..pay..a", 6), KafkaTopic("c", 2)]

@@ -33,6 +33,12 @@ def test_what_was_exported_does_not_differ(run: Run, exported: Path) -> None:
     assert run("policies", "export", "public/default").out == exported.read_text()
 
 
+def test_a_directory_to_come_is_not_taken_for_a_file(run: Run, tmp_path: Path) -> None:
+    refused = run("policies", "export", "public/default", "-f", f"{tmp_path}/new/")
+    assert (refused.code, list(tmp_path.iterdir())) == (2, [])
+    assert refused.err.endswith(f"hint: Name a file in it: -f {tmp_path}/new/policies.yaml\n")
+
+
 @pytest.mark.usefixtures("exported")
 def test_namespaces_that_match_a_pattern_are_exported_as_they_are_and_as_they_were(run: Run) -> None:
     for words in ([], ["--at", "0s"]):

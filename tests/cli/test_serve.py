@@ -121,6 +121,8 @@ def test_a_log_file_on_the_command_line_goes_before_kafka_elsewhere(
     ("text", "said"),
     [
         ("[server]\nprot = 1", "Did you mean 'port'?"),
+        ("[server]\nkafka = 'b:9092'", "Did you mean 'kafka_bootstrap'?"),
+        ("[server]\nlog = 'a.db'", "Did you mean 'log_file'?"),
         ("[server]\nport = 'x'", "port: 'x' is not a whole number"),
         ("[server]\nkafka_bootstrap = 'http://b:9092'", "kafka_bootstrap: write HOST:PORT, without http://"),
         ("[server]\ncluster_bootstrap = 'http://b:9092'", "cluster_bootstrap: write HOST:PORT, without http://"),

@@ -38,6 +38,13 @@ def test_where_nobody_looks_a_row_is_one_line(monkeypatch: pytest.MonkeyPatch) -
     assert table_lines(HEADER, [("x" * 90, "1", "y" * 90)])[1] == f"{'x' * 90}  1  {'y' * 90}"
 
 
+def test_a_name_of_several_words_is_broken_between_them(shown: Shown) -> None:
+    names = ("subscriptionExpirationTimeInMinutes", "x" * 35)
+    lines = shown(44, ("POLICY", "VALUE"), [(name, "1,2,3,4,5,6,7,8,9,10,11") for name in names])
+    firsts = [line.split()[0] for line in lines[1:] if not line.startswith(" ")]
+    assert firsts == ["subscription", "ExpirationTimeIn", "Minutes", "x" * 19, "x" * 16]
+
+
 def test_the_last_column_is_wrapped_at_its_commas(shown: Shown) -> None:
     lines = shown(60, HEADER, [("orders", "1", ",".join(f"key{n}=value{n}" for n in range(6)))])
     assert lines == [

@@ -137,6 +137,12 @@ def test_a_server_to_which_a_star_is_no_name_is_asked_by_names(run: Run, monkeyp
     assert json.loads(run("explain", "team=pay", "-A", "-o", "json").out)["matched"] == 3
 
 
+def test_a_pattern_with_the_namespace_in_it_is_told_what_patterns_are_for(run: Run) -> None:
+    for pattern, is_told in (("persistent://public/default/pay__*", True), ("none__*", False)):
+        told = run("topics", "list", "--match", pattern).err
+        assert ("--match is for what follows the namespace" in told) is is_told
+
+
 def test_the_topics_of_all_namespaces_that_match_a_pattern_are_listed_and_followed(
     run: Run, start: Start, client: Client
 ) -> None:

@@ -218,12 +218,29 @@ def test_what_takes_effect_fits_a_terminal_of_80_columns(run: Run, monkeypatch: 
 def test_a_change_that_changes_nothing_says_so(run: Run) -> None:
     retention = ("topicPolicies", "set-retention", "orders", "-t", "7d", "-s", "-1")
     said = "retentionTimeInMinutes=10080,retentionSizeInMB=-1"
-    assert run(*retention).err == f"set retention to {said} on {TOPIC}\n"
+    assert run(*retention).err.splitlines()[0] == f"set retention to {said} on {TOPIC}"
     assert run(*retention).err == f"unchanged {TOPIC}: its retention was {said} before\n"
     assert run("topicPolicies", "remove-retention", "orders").err == f"removed retention from {TOPIC}\n"
     again = run("topicPolicies", "remove-retention", "orders", "-o", "json")
     assert (again.code, json.loads(again.out)["changed"]) == (0, False)
     assert again.err == f"unchanged {TOPIC}: its retention was not set\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("set-retention orders -t 9d -s -1", "'topicfold enforce' writes it into Kafka, while that runs"),
+        ("set-retention orders -t 0 -s 0", "it is not enforced: Kafka has nothing like this value"),
+        ("set-message-ttl orders -t 99", "it is not enforced: Kafka has nothing like it"),
+    ],
+)
+def test_a_policy_that_was_set_says_who_enforces_it(run: Run, words: str, said: str) -> None:
+    first, second = run("topicPolicies", *words.split()).err.splitlines()
+    assert (first.startswith("set "), second) == (True, said)
+    assert said not in run("topicPolicies", *words.split()).err
+    run("topicPolicies", "delete", "orders")
+    assert run("topicPolicies", *words.split(), "--quiet").err == ""
+    run("topicPolicies", "delete", "orders")
 
 
 def test_the_group_has_a_second_spelling(run: Run) -> None:

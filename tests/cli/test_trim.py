@@ -75,6 +75,19 @@ def test_a_table_says_what_went_and_a_line_why(bare_run: Run, trimming: Trimming
     ]
 
 
+@pytest.mark.parametrize(("start", "words", "said"), [
+    (0, (), "warning: from now on, a server needs --snapshot to start"),
+    (0, ("--dry-run",), "warning: once that is gone, a server needs --snapshot to start"),
+    (2, (), ""),
+])  # fmt: skip
+def test_when_the_logs_beginning_goes_servers_need_the_snapshot(
+    bare_run: Run, trimming: Trimming, start: int, words: tuple[str, ...], said: str
+) -> None:
+    trimming.answer = SimpleNamespace(**{**vars(PLAN), "spans": (SimpleNamespace(**{**vars(SPAN), "start": start}),)})
+    warned = [line for line in bare_run("trim", *WHERE, *words).err.splitlines() if line.startswith("warning")]
+    assert [line.partition(":")[2].partition(":")[0] for line in warned] == [said.partition(":")[2]] * bool(said)
+
+
 def test_a_dry_run_is_passed_on_and_said(bare_run: Run, trimming: Trimming) -> None:
     done = bare_run("trim", *WHERE, "--dry-run", "--grace", "0", "-o", "json")
     assert trimming.asked["only_plans"] is True

@@ -55,6 +55,12 @@ def test_names_line_up_under_the_longest_so_far() -> None:
     assert lines == ["ADDED     orders-of-eu  a=b", "ADDED     orders        a=b"]
 
 
+def test_a_change_is_shown_with_its_own_time_however_late_it_is_read() -> None:
+    then = "2026-01-02T03:04:05.678Z"
+    assert Lines().text(Added("c1", match(), ("ann",), then)).startswith(f"{then}  ADDED")
+    assert frame_data(Deleted("c1", match(), ("ann",), then))["time"] == then
+
+
 def test_data_has_the_names_of_the_rest_api() -> None:
     data = frame_data(Modified("c1", match(a="b"), {"a": "c"}, ("ann",)))
     assert (data["type"], data["cursor"], data["old"], data["actors"]) == (

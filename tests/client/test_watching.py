@@ -407,10 +407,12 @@ def test_changes_carry_old_labels_and_actors() -> None:
         "topic": topic("a", tier="gold"),
         "old": {"labels": {"tier": "silver"}},
         "actors": ["ana"],
+        "time": "2026-01-02T03:04:05.678Z",
     }
     (frame,) = Play([line("MODIFIED", "c1", **changed)], since="c0").run()
     assert isinstance(frame, Modified)
     assert (frame.topic.labels, frame.old_labels, frame.actors) == ({"tier": "gold"}, {"tier": "silver"}, ("ana",))
+    assert frame.time == "2026-01-02T03:04:05.678Z"
 
 
 def test_a_cursor_to_go_on_from_is_there_once_the_start_state_is_complete() -> None:

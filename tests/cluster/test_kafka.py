@@ -164,6 +164,14 @@ async def test_who_finds_nobody_there_is_told_so(nowhere: KafkaCluster) -> None:
             await question
 
 
+async def test_a_cluster_without_an_id_has_an_empty_one(nowhere: KafkaCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def metadata(*_: Any) -> Any:
+        return SimpleNamespace(cluster_id=None)
+
+    monkeypatch.setattr(nowhere, "_metadata", metadata)
+    assert await nowhere.reach() == ""
+
+
 @pytest.mark.kafka
 async def test_a_broker_that_comes_back_is_asked_again(
     own_broker: KafkaProcess, fresh_topic: Callable[[], str]

@@ -19,7 +19,8 @@ IDENTITY = LogIdentity(bytes(16), 1, "x")
 LINES, EVENTS = Frames(IDENTITY, as_events=False), Frames(IDENTITY, as_events=True)
 OLD = TopicRow((("team", "pay"),), 0, None, Etag(bytes(16), 1), 4, NO_GRANTS)
 NEW = TopicRow((("team", "né\n\u2028\r"),), 3, None, Etag(bytes(16), 2), 5, {"ann": ("consume",)})
-AUDIT = encode_audit(AuditTrail((Audit("ann", "", ""), Audit("bob", "why", ""), Audit("ann", "", "")), 0, -1))
+MADE = (Audit("ann", "", ""), Audit("bob", "why", ""), Audit("ann", "", ""))
+AUDIT = encode_audit(AuditTrail(MADE, 1_700_000_000_000, -1))
 
 
 def delta(before: TopicRow | None, after: TopicRow | None) -> TopicDelta:
@@ -29,8 +30,9 @@ def delta(before: TopicRow | None, after: TopicRow | None) -> TopicDelta:
 
 def test_a_change_tells_what_is_and_was_and_who_did_it_each_once() -> None:
     frame = json.loads(LINES.change("MODIFIED", delta(OLD, NEW), AUDIT, "cursor"))
-    assert list(frame) == ["type", "cursor", "topic", "old", "actors"]
+    assert list(frame) == ["type", "cursor", "topic", "old", "actors", "time"]
     assert (frame["cursor"], frame["old"], frame["actors"]) == ("cursor", {"labels": {"team": "pay"}}, ["ann", "bob"])
+    assert frame["time"] == "2023-11-14T22:13:20.000Z"
     topic = frame["topic"]
     assert topic["name"] == "persistent://public/default/orders"
     assert (topic["labels"], topic["partitions"], topic["version"]) == ({"team": "né\n\u2028\r"}, 3, f"{'0' * 32}.2")
@@ -52,8 +54,10 @@ def test_a_change_of_what_was_not_there_is_a_defect() -> None:
         LINES.change("DELETED", delta(None, NEW), AUDIT, "cursor")
 
 
-def test_an_audit_trail_that_cannot_be_read_names_nobody() -> None:
-    assert json.loads(LINES.change("ADDED", delta(None, NEW), b"\xff", "cursor"))["actors"] == []
+@pytest.mark.parametrize("audit", [b"\xff", encode_audit(AuditTrail((), 1 << 62, -1))])
+def test_an_audit_trail_that_cannot_be_read_names_nobody_and_no_time(audit: bytes) -> None:
+    frame = json.loads(LINES.change("ADDED", delta(None, NEW), audit, "cursor"))
+    assert (frame["actors"], frame["time"]) == ([], None)
 
 
 def test_every_frame_is_one_line_or_one_event_whatever_labels_hold() -> None:

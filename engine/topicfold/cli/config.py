@@ -215,20 +215,25 @@ def _token_in(file: Path) -> str:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a sentence for each `TOPICFOLD_*` variable that is not a setting, neither ours nor the server's."""
-    ours, servers = ([name.upper() for name in names] for names in ((*_KEYS, "config"), SERVER_SETTINGS))
-    meant = {_variable(flag): name.upper() for name, flag in SERVER_FLAGS.items()}
-    sentences = []
+    ours, sentences = (*_KEYS, "config"), []
     for variable in sorted(environment):
         # What follows two underscores is an entry of the setting: TOPICFOLD_KAFKA_SETTINGS__security.protocol.
         name = variable.upper().partition("__")[0]
-        setting = name.removeprefix(ENVIRONMENT_PREFIX)
+        setting = name.removeprefix(ENVIRONMENT_PREFIX).lower()
         # A server takes its own in small letters too.
-        is_known = setting in servers or variable.removeprefix(ENVIRONMENT_PREFIX) in ours
+        is_known = setting in SERVER_SETTINGS or (setting in ours and variable == _variable(setting))
         if name.startswith(ENVIRONMENT_PREFIX) and not name.startswith(_NO_SETTINGS) and not is_known:
-            close = meant.get(name) or next(iter(get_close_matches(setting, ours + servers, 1, _CLOSE)), None)
-            hint = f"; did you mean {ENVIRONMENT_PREFIX}{close}?" if close else ""
+            close = _meant(setting, [*ours, *SERVER_SETTINGS])
+            hint = f"; did you mean {_variable(close)}?" if close else ""
             sentences.append(f"{variable} is not a setting{hint}")
     return sentences
+
+
+def _meant(name: str, known: Collection[str]) -> str | None:
+    """Return the setting that somebody probably means by `name`: the one of a flag of that name, or most like it."""
+    flag = flag_of(name)
+    by_flag = (setting for setting, its in SERVER_FLAGS.items() if its == flag and setting in known)
+    return next(by_flag, None) or next(iter(get_close_matches(name, known, 1, _CLOSE)), None)
 
 
 def _variable(flag_or_name: str) -> str:
@@ -239,12 +244,14 @@ def check_keys(table: Mapping[str, Any], known: Collection[str], file: Path) -> 
     """Return if every key of `table` is known.
 
     Raises:
-        BadSetting: names the first that is not, and the known key that is most like it.
+        BadSetting: names the first that is not, and the known key that is probably meant.
     """
     for key in table:
         if key not in known:
-            close = get_close_matches(key, known, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"Known keys: {', '.join(known)}."
+            close = _meant(key, known)
+            hint = f"Did you mean {close!r}?" if close else f"Known keys: {', '.join(known)}."
+            if SERVER_TABLE in known and key in SERVER_SETTINGS:
+                hint = f"It is a setting of a server: write it below [{SERVER_TABLE}]."
             raise BadSetting(f"{file}: unknown key {key!r}", hint=hint)
 
 

@@ -8,9 +8,12 @@ import typer
 
 from topicfold.cli import config_server
 from topicfold.cli.command import command, new_app
+from topicfold.cli.config import check_keys
 from topicfold.cli.masking import masked
 from topicfold.cli.output import value_text
+from topicfold.cli.server_names import SERVER_SETTINGS
 from topicfold.cli.session import Session
+from topicfold.errors import BadSetting
 
 app = new_app()
 
@@ -26,6 +29,10 @@ def view(session: Session, show_origin: ShowOrigin = False) -> None:
       topicfold config view --show-origin
     """
     config = session.config
+    try:
+        check_keys(config.server, SERVER_SETTINGS, config.file)
+    except BadSetting as error:
+        session.output.warning(error.reason, error.hint)
     found = {name: (setting.value, setting.origin) for name, setting in config.settings.items()}
     found |= {f"server.{name}": (value, str(config.file)) for name, value in _flattened(config.server).items()}
     shown = {name: (masked(name, value), origin) for name, (value, origin) in found.items()}

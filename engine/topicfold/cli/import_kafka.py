@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +25,16 @@ if TYPE_CHECKING:
 app = new_app()
 
 Bootstrap = Annotated[str, typer.Option("--bootstrap", metavar="HOST:PORT", help="Bootstrap servers of the cluster.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only", metavar="GLOB", help="Import only Kafka topics whose names match, such as 'pay.*'; repeatable."
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="GLOB", help="Leave out Kafka topics whose names match; repeatable."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Report only; create nothing.")]
 
 _METADATA_SECONDS = 10.0
@@ -30,7 +42,12 @@ _METADATA_SECONDS = 10.0
 
 @command(app, "kafka")
 def import_kafka(
-    session: Session, bootstrap: Bootstrap, kafka_setting: KafkaSettings = None, dry_run: DryRun = False
+    session: Session,
+    bootstrap: Bootstrap,
+    kafka_setting: KafkaSettings = None,
+    only: Only = None,
+    exclude: Exclude = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Create a record for each topic of a Kafka cluster. Kafka itself is never changed.
 
@@ -38,11 +55,13 @@ def import_kafka(
     of partitions there. It only creates records, and never deletes or changes any.
 
     A Kafka topic 'tenant..namespace..topic' becomes tenant/namespace/topic (tenant and namespace are created if
-    missing), any other one public/default/NAME. Names that start with '__', and '_schemas', are left out.
+    missing), any other one public/default/NAME. Names that start with '__', and '_schemas', are left out, and so are
+    those that --only and --exclude leave out, where '*' is any text. What has a record is reported all the same.
 
     \b
     Examples:
       topicfold import kafka --bootstrap localhost:9092 --dry-run
+      topicfold import kafka --bootstrap localhost:9092 --only 'pay.*' --exclude '*-changelog' --exclude '*.dlq'
       topicfold import kafka --bootstrap broker:9093 --kafka-setting security.protocol=SSL -o json
     """
     from topicfold.client.kafka_cluster import list_kafka_topics
@@ -52,7 +71,7 @@ def import_kafka(
     settings = read_settings(kafka_setting, "--kafka-setting")
     kafka_topics = list_kafka_topics(bootstrap, settings, min(session.config["timeout_seconds"], _METADATA_SECONDS))
     target = read_target(session.client)
-    plan = plan_adoption(kafka_topics, target.topics)
+    plan = _chosen(plan_adoption(kafka_topics, target.topics), only or ["*"], exclude or [])
     namespaces = missing_namespaces(plan.new, target.namespaces)
     made, refused = (plan.new, ()) if dry_run else _make(session, plan, namespaces)
     failed = (*plan.failed, *refused)
@@ -62,10 +81,40 @@ def import_kafka(
     session.output.note(
         f"{done} {len(made):,} new; {len(plan.present) - differing:,} already there, "
         f"{len(plan.gone):,} gone from Kafka, {differing:,} with other partitions, {len(failed):,} failed, "
-        f"{len(plan.left_out):,} internal left out"
+        f"{_left_out(plan)}"
     )
     if failed:
         raise typer.Exit(ExitCode.PARTLY_FAILED)
+
+
+def _chosen(plan: Adoption, only: list[str], exclude: list[str]) -> Adoption:
+    """Return `plan` with those Kafka topics without a record left out that are not to have one."""
+    from topicfold.model.adoption import LeftOut
+
+    def is_wanted(topic: New | Failed) -> bool:
+        return _is_any(topic.kafka_name, only) and not _is_any(topic.kafka_name, exclude)
+
+    found: tuple[New | Failed, ...] = (*plan.new, *plan.failed)
+    unwanted = (LeftOut(topic.kafka_name) for topic in found if not is_wanted(topic))
+    return replace(
+        plan,
+        new=tuple(filter(is_wanted, plan.new)),
+        failed=tuple(filter(is_wanted, plan.failed)),
+        left_out=(*plan.left_out, *unwanted),
+    )
+
+
+def _is_any(kafka_name: str, globs: list[str]) -> bool:
+    return any(fnmatchcase(kafka_name, glob) for glob in globs)
+
+
+def _left_out(plan: Adoption) -> str:
+    """Return how many Kafka topics are left out: Kafka's own, and those that were not wanted."""
+    from topicfold.model.adoption import is_left_out
+
+    internal = sum(is_left_out(topic.kafka_name) for topic in plan.left_out)
+    unwanted = len(plan.left_out) - internal
+    return f"{internal:,} internal left out" + (f", {unwanted:,} others" if unwanted else "")
 
 
 def _make(session: Session, plan: Adoption, namespaces: tuple[str, ...]) -> tuple[tuple[New, ...], tuple[Failed, ...]]:

@@ -148,11 +148,9 @@ def data_of(value: Any) -> Any:
 
 def to_yaml(data: Any) -> str:
     """Return `data` as YAML, its members in their order, in ASCII where stdout cannot take more."""
-    import yaml
-
     from topicfold.client.yaml_text import write_yaml
 
-    return write_yaml(data, yaml.SafeDumper, is_ascii=not is_unicode()).removesuffix("...\n")
+    return write_yaml(data, is_ascii=not is_unicode()).removesuffix("...\n")
 
 
 def to_json(data: Any) -> str:
@@ -162,11 +160,9 @@ def to_json(data: Any) -> str:
 
 def _yaml_of_members(members: Sequence[Any]) -> Iterator[str]:
     """Yield a list that is not empty as `to_yaml` writes it, without nodes for all of it."""
-    import yaml
-
     from topicfold.client.yaml_text import yaml_of_members
 
-    return yaml_of_members(map(data_of, members), yaml.SafeDumper, is_ascii=not is_unicode())
+    return yaml_of_members(map(data_of, members), is_ascii=not is_unicode())
 
 
 def _json_of_members(members: Sequence[Any]) -> Iterator[str]:

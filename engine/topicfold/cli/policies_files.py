@@ -39,7 +39,7 @@ app = new_app()
 SAMPLE = 10
 _NAMED = 3
 """So many namespaces are named, and more are counted."""
-STDOUT = Path("-")
+STDOUT = "-"
 
 Namespaces = Annotated[
     list[str],
@@ -49,7 +49,8 @@ Namespaces = Annotated[
         autocompletion=complete_namespaces,
     ),
 ]
-Target = Annotated[Path, typer.Option("--file", "-f", metavar="FILE|-", help="File to write; - is stdout.")]
+# Text, as a Path forgets the slash of a directory.
+Target = Annotated[str, typer.Option("--file", "-f", metavar="FILE|-", help="File to write; - is stdout.")]
 Files = Annotated[
     list[Path],
     typer.Option(
@@ -97,6 +98,8 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT, at: 
     """
     from topicfold.client.desired_files import entries_of, write_entries
 
+    if file.endswith("/"):
+        raise InvalidRequest(f"-f {file} is a directory", hint=f"Name a file in it: -f {file}policies.yaml")
     with activity(session.is_progress_shown) as begin, no_collection():
         begin(f"asking the server for the topics of {', '.join(namespaces)}")
         places = namespaces_in_one_query(session, namespaces, is_all=False, by_name=at is not None)
@@ -105,7 +108,7 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT, at: 
     if file != STDOUT:
         with activity(session.is_progress_shown) as begin:
             begin(f"writing {counted(len(entries), 'topic')} to {file}")
-            write_whole(file, write_entries(entries).encode())
+            write_whole(Path(file), write_entries(entries).encode())
         session.output.note(f"wrote {counted(len(entries), 'topic')} to {file}")
     elif session.output.format is OutputFormat.TABLE:
         sys.stdout.write(write_entries(entries, is_ascii=not is_unicode()))

@@ -17,7 +17,8 @@ from topicfold.cli.policy_output import change_line, show_policy
 from topicfold.cli.policy_places import OnNamespaces, OnTopics, Place
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
-from topicfold.model.policy.description import Policy
+from topicfold.model.policy.description import EnforcedBy, Policy
+from topicfold.model.policy.kafka_settings import kafka_settings
 from topicfold.model.policy.options import Command
 from topicfold.model.policy.table import BY_NAME, POLICIES
 from topicfold.model.policy.values import MapOf, Text
@@ -103,13 +104,23 @@ def _setting(place: Place, policy: Policy, command: Command) -> Made:
         value = stated_value(command.options, policy.kind, given) if command.options else command.fixed
         written = place.set(session, meant, entry, given, value)
         what, said = _what(meant, entry, given), change_line(value)
-        session.show_change(f"set {what} to {said} on", place.name(given), written, f"its {what} was {said} before")
+        done, already = f"set {what} to {said} on", f"its {what} was {said} before"
+        session.show_change(done, place.name(given), written, already, _enforcement(meant, value))
 
     options = [parameter(option, policy.kind) for option in command.options]
     parameters = [*place.which(policy, reads=False), *options, *_entry(command)]
     help_text = _set_help(policy, place.noun)
     example = f"{place.group} {command.set} {place.sample} {command.example}".rstrip()
     return Made(with_parameters(set_it, parameters, help_text, example), CHANGE_OPTIONS)
+
+
+def _enforcement(policy: Policy, value: Any) -> str:
+    """Return what has to be known of a value that was set: Topicfold itself does not act on it."""
+    if policy.enforced_by is EnforcedBy.NOTHING:
+        return "it is not enforced: Kafka has nothing like it"
+    if not kafka_settings(policy.name, value):
+        return "it is not enforced: Kafka has nothing like this value"
+    return "'topicfold enforce' writes it into Kafka, while that runs"
 
 
 def _set_help(policy: Policy, noun: str) -> str:

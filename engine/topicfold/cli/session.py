@@ -83,12 +83,19 @@ class Session:
         if self._client is not None:
             self._client.close()
 
-    def show_change(self, done: str, name: str, written: Written, already: str = "already so") -> None:
-        """Say that `name` was `done`, or that it stayed as it was and why: as data or a name, and as a note."""
+    def show_change(
+        self, done: str, name: str, written: Written, already: str = "already so", follows: str = ""
+    ) -> None:
+        """Say that `name` was `done` and what `follows`, or that it stayed as it was and why.
+
+        As data or a name, and as a note.
+        """
         is_changed = self._is_changed(written)
         told = {"name": name, "changed": is_changed, "done": f"{done} {name}" if is_changed else "", **data_of(written)}
         self.output.show(told, [name], (), ())
         self.output.note(f"{done} {name}" if is_changed else f"unchanged {name}: {already}")
+        if is_changed and follows:
+            self.output.note(follows)
 
     def _is_changed(self, written: Written) -> bool:
         """Return whether a change that was applied changed anything; it did where the server cannot tell."""

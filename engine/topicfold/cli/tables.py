@@ -19,9 +19,11 @@ _INDENT = "    "
 _LEAST_LAST = 30
 _LEAST = 12
 _LONG = 40
-# A cell is parted behind one of the first of these rather than of the others, and there rather than anywhere.
+# A cell is parted behind one of the first of these rather than of the others, there rather than between the words of
+# a name such as maxMessageSize, and there rather than anywhere.
 _BREAKS = (", ;", "=./")
 _WORD = re.compile("[^, ;]+[,;]?")
+_WORDS_IN_ONE = re.compile(r"[a-z](?=[A-Z])")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z?")
 # What tables are made of beside letters of the alphabet; for all else rich knows, and costs much to import.
 _NARROW = frozenset("–→…")
@@ -151,7 +153,8 @@ def _wrapped(cell: str, width: int) -> list[str]:
     while _width(cell) > width:
         end = _fitting(cell, width)
         ends = (max(cell.rfind(mark, 0, end) for mark in marks) + 1 for marks in _BREAKS)
-        end = _outside_a_time(cell, next(filter(None, ends), end))
+        words = (found.end() for found in _WORDS_IN_ONE.finditer(cell, 0, end))
+        end = _outside_a_time(cell, next(filter(None, ends), max(words, default=end)))
         pieces.append(cell[:end].rstrip())
         cell = cell[end:]
     return [*pieces, cell]

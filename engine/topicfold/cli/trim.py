@@ -53,6 +53,8 @@ def trim(
     compares the digests. So two commits remain from which nodes can start (serve --snapshot). If verification fails,
     nothing is deleted, and it says what to do. Servers may run; neither Spark nor Java is needed.
 
+    From then on a server needs --snapshot to start. This command cannot know of servers that run without it.
+
     In a file, the free space is reused, but the file does not shrink. On Kafka, the principal needs Delete on the
     topic.
 
@@ -105,6 +107,10 @@ def _show(session: Session, plan: Plan, grace_text: str, *, is_dry: bool) -> Non
     session.output.show(told, names, _HEADER, rows)
     for error in plan.damaged:
         session.output.warning(f"passed over: {error.reason}")
+    if any(each.records and not each.start for each in plan.spans):
+        once = "once that is gone" if is_dry else "from now on"
+        why = "the log does not hold its beginning any more"
+        session.output.warning(f"{once}, a server needs --snapshot to start: {why}")
     session.output.note(
         f"commits {plan.newest.sequence} and {plan.second.sequence} are verified; {_why(plan, grace_text, is_dry)}"
     )

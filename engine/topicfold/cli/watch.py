@@ -139,16 +139,16 @@ class Lines:
         from topicfold.clock import wall_clock_ms
         from topicfold.rfc3339 import time_text
 
-        now, kind = time_text(wall_clock_ms()), type(frame).__name__.upper().ljust(_KIND_WIDTH)
+        kind = type(frame).__name__.upper().ljust(_KIND_WIDTH)
         match frame:
             case Bookmark():
                 return ""
             case Reset():
-                return f"{now}  {kind}  {frame.reason}"
-        name = frame.topic.name
+                return f"{time_text(wall_clock_ms())}  {kind}  {frame.reason}"
+        name, time = frame.topic.name, frame.time or time_text(wall_clock_ms())
         self._name_width = max(self._name_width, len(name))
         who = f"by {', '.join(frame.actors)}" if frame.actors else ""
-        return "  ".join(filter(None, (now, kind, name.ljust(self._name_width), _labels(frame), who))).rstrip()
+        return "  ".join(filter(None, (time, kind, name.ljust(self._name_width), _labels(frame), who))).rstrip()
 
 
 def name_in(frame: Frame) -> str:
@@ -164,10 +164,9 @@ def frame_data(frame: Frame) -> dict[str, Any]:
 
     head = {"type": type(frame).__name__.upper(), "cursor": frame.cursor}
     match frame:
-        case Modified():
-            return {**head, "topic": frame.topic, "old": {"labels": frame.old_labels}, "actors": frame.actors}
-        case Added() | Deleted():
-            return {**head, "topic": frame.topic, "actors": frame.actors}
+        case Added() | Modified() | Deleted():
+            old = {"old": {"labels": frame.old_labels}} if isinstance(frame, Modified) else {}
+            return {**head, "topic": frame.topic, **old, "actors": frame.actors, "time": frame.time}
         case Bookmark():
             return {**head, "initial": frame.is_initial, "hash": frame.names_hash}
         case Reset():

@@ -44,8 +44,6 @@ HOW_FILES_LOOK = "topicfold policies apply --help shows how such files look."
 _LEVELS = 6
 """So deep are policies, and no deeper: an object of YAML may be in itself."""
 _MEMBERS = ("name", "partitions", "kafkaName", "labels", "properties", "policies")
-# libyaml's, where PyYAML was built with it, is ten times as fast.
-_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def files_under(path: Path) -> list[Path]:
@@ -103,7 +101,7 @@ def entries_of(topics: Iterable[Topic], *, is_whole: bool = False) -> list[dict[
 
 def write_entries(entries: Iterable[Mapping[str, Any]], *, is_ascii: bool = False) -> str:
     """Return entries as the text of a file that `read_files` reads; with `is_ascii` other characters are escaped."""
-    written = "".join(yaml_of_members(entries, _DUMPER, is_ascii=is_ascii, default_flow_style=None))
+    written = "".join(yaml_of_members(entries, is_ascii=is_ascii, default_flow_style=None))
     return f"topics:\n{written}" if written else "topics: []\n"
 
 

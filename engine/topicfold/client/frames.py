@@ -17,11 +17,16 @@ from topicfold.json_text import read_json
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A topic matches. If it already did when the watch began, `cursor` is "" and `actors` is empty."""
+    """A topic matches. If it already did when the watch began, `cursor` is "", `actors` is empty and `time` None.
+
+    `time` is that of the change, here and in the next two, in RFC 3339 and by the clock of the node that wrote it; None
+    where that cannot be read, or the server does not say it.
+    """
 
     cursor: str
     topic: Match
     actors: tuple[str, ...] = ()
+    time: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class Modified:
     topic: Match
     old_labels: Mapping[str, str] = field(hash=False)
     actors: tuple[str, ...] = ()
+    time: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,7 @@ class Deleted:
     cursor: str
     topic: Match
     actors: tuple[str, ...] = ()
+    time: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +96,16 @@ def frame_of(line: bytes) -> Frame | Failed:
     body = read_json(line)
     cursor, kind = str(body.get("cursor") or ""), body["type"]
     actors = tuple(body.get("actors") or ())
-    require_shape(list(actors), [str])
+    time = body.get("time")
+    require_shape({"actors": list(actors), "time": time}, {"actors": [str], "time": str | None})
     match kind:
         case "ADDED":
-            return Added(cursor, Match.of(body["topic"]), actors)
+            return Added(cursor, Match.of(body["topic"]), actors, time)
         case "MODIFIED":
             require_shape(body["old"], {"labels": TEXTS})
-            return Modified(cursor, Match.of(body["topic"]), body["old"]["labels"], actors)
+            return Modified(cursor, Match.of(body["topic"]), body["old"]["labels"], actors, time)
         case "DELETED":
-            return Deleted(cursor, Match.of(body["topic"]), actors)
+            return Deleted(cursor, Match.of(body["topic"]), actors, time)
         case "BOOKMARK":
             return Bookmark(cursor, bool(body.get("initial")), body.get("hash"))
         case "RESET":

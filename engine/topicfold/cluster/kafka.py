@@ -67,7 +67,7 @@ class KafkaCluster:
 
     async def reach(self) -> str:
         """Return the cluster's id if a broker answers; from then on the controller that it names is asked."""
-        return str((await self._metadata(_ANY_TOPIC)).cluster_id)
+        return str((await self._metadata(_ANY_TOPIC)).cluster_id or "")
 
     async def topics(self) -> Mapping[str, KafkaTopic]:
         """Return all topics by name, internal ones too, without their ids."""

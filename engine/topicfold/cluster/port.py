@@ -40,7 +40,7 @@ class Cluster(Protocol):
         ...
 
     async def reach(self) -> str:
-        """Return the id that the cluster has given itself, the same wherever it is asked, if it answers."""
+        """Return the id that the cluster has given itself, if it answers, "" for none; it is the same everywhere."""
         ...
 
     async def topics(self) -> Mapping[str, KafkaTopic]:

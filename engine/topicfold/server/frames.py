@@ -1,6 +1,7 @@
 """Frames of a watch as bytes: one JSON object each, as a line (NDJSON) or as a server-sent event.
 
-    ADDED, MODIFIED, DELETED   topic: name, labels, partitions, version, position; actors; MODIFIED also old: labels
+    ADDED, MODIFIED, DELETED   topic: name, labels, partitions, version, position; MODIFIED also old: labels;
+                               of a change also who made it, actors, and when, by the clock of the node that wrote it
     BOOKMARK                   everything up to the cursor was sent; initial: the start state is complete
     RESET                      forget what was sent; a start state follows
     ERROR                      problem; the stream ends
@@ -21,6 +22,7 @@ import orjson
 from topicfold.errors import TopicfoldError
 from topicfold.log.codec import decode_audit
 from topicfold.log.port import LogIdentity
+from topicfold.rfc3339 import time_text
 from topicfold.runtime.watching.subject import DELETED, MODIFIED
 from topicfold.server.topic_items import TopicWriter
 from topicfold.state.change import TopicDelta, TopicRow
@@ -61,6 +63,7 @@ class Frames:
             said["old"] = {"labels": dict(delta.before.labels)}
         trail = decode_audit(audit)
         said["actors"] = list(dict.fromkeys(each.actor for each in trail.operations)) if trail else []
+        said["time"] = time_text(trail.time_ms) if trail and trail.says_time else None
         return self._frame(kind, cursor, said)
 
     def bookmark(self, cursor: str, *, initial: bool, names_hash: str | None) -> bytes:

@@ -180,3 +180,10 @@ def test_a_node_that_speaks_of_one_type_of_quota_leaves_the_other_to_the_table()
         both = {kind: {"limitSize": 1}, other: policy.default[other]}
         assert applied(policy, {}, {}, limits) == both
         assert resolve(policy, {Origin.BROKER: broker_level(limits)}).value == both
+
+
+def test_a_nodes_level_is_made_once_for_what_it_was_told() -> None:
+    told = [Limits(defaults={"messageTTLInSeconds": seconds}) for seconds in (5, 5, 6)]
+    levels = [broker_level(each) for each in told]
+    assert levels[0] is levels[1]
+    assert [each["messageTTLInSeconds"] for each in levels] == [5, 5, 6]

@@ -30,3 +30,7 @@ class Limits:
     policies_enabled: bool = True
     refuses_unknown: bool = False
     defaults: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __hash__(self) -> int:
+        """Return the same for equal ones, so that what follows from them can be cached; a mapping has no hash."""
+        return hash((self.max_message_bytes, self.local_cluster, self.clusters))

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from types import MappingProxyType
 
 from topicfold.model.policy.description import Merge, Policy
@@ -129,8 +130,12 @@ def broker_value(policy: Policy, limits: Limits) -> Value:
             return policy.default
 
 
+@lru_cache(maxsize=4)
 def broker_level(limits: Limits) -> Policies:
-    """Return the policies of the node's own level, without those that have no value there."""
+    """Return the policies of the node's own level, without those that have no value there.
+
+    Every topic that is enforced or listened to asks for it; a node has one all its life.
+    """
     said = {policy.name: broker_value(policy, limits) for policy in POLICIES}
     return MappingProxyType({name: value for name, value in said.items() if value is not None})
 
