@@ -1,6 +1,8 @@
 """Folding a log from its beginning: a node that starts on a log of label events, on one core.
 
-Namespaces spread over all partitions; each topic is made with five labels and changed three times.
+Namespaces spread over all partitions; each topic is made with five labels and changed three times, one after the other,
+as by a program that makes topics and then sets what they need. So most batches hold several events of a topic, which is
+indexed once. Where every topic's events are far apart, each is indexed.
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ async def test_who_waits_for_a_change_of_which_folding_fails_is_told_so_and_not_
     def runs_short(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(PartitionState, "apply", runs_short)
+    monkeypatch.setattr(PartitionState, "fold", runs_short)
     with pytest.raises(OutcomeUnknown, match=r"this node folds partition \d no further"):
         await orders.label(team="pay")
     with pytest.raises(NotReady, match="folding failed at offset"):

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from tests.builders import NAMESPACE, an_id, empty_state, event, namespace_put, topic_put
+from tests.builders import NAMESPACE, an_id, empty_state, event, namespace_put, operation, topic_put
 from tests.golden.replay import recorded, started
 from tests.state.histories import PARTITION, Log, logs
 from topicfold.errors import LevelUnsupported, LogGap, NotReady, OperatorNeeded
 from topicfold.log.codec import encode_event
+from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Entry
-from topicfold.model.events import AggregateKind, Kind
+from topicfold.model.events import GENESIS, AggregateKind, Event, Kind, partition_of
 from topicfold.runtime.reader import Reader
 from topicfold.runtime.tracker import Tracker
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
+from topicfold.state.indexed import Indexed
+from topicfold.state.invariants import check
+from topicfold.state.operations import Operations
 
 
 def entries(*values: bytes, start: int = 0, partition: int = 0) -> list[Entry]:
@@ -41,6 +46,15 @@ def reader_of(
     return reader
 
 
+def raising(error: Exception) -> Callable[..., None]:
+    """Return what raises `error`, whatever it is called with."""
+
+    def broken(*_: object) -> None:
+        raise error
+
+    return broken
+
+
 MADE = encode_event(namespace_put(1))
 BORN = encode_event(topic_put(2, an_id(1)))
 LEVEL_2 = encode_event(event(3, Kind.LEVEL, AggregateKind.NONE, ""))
@@ -59,6 +73,7 @@ def test_any_split_into_batches_and_any_repetition_gives_the_same_digest(log: Lo
         position = end
     assert split.states[PARTITION].digest() == whole.states[PARTITION].digest()
     assert split.counts == whole.counts
+    assert check(whole.states[PARTITION]) == check(split.states[PARTITION]) == []
 
 
 def test_garbage_is_counted_and_stops_nothing() -> None:
@@ -123,21 +138,54 @@ def test_a_level_that_is_not_known_stops_the_partition_at_that_record() -> None:
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (ZeroDivisionError("by zero"), "folding failed at offset 1: ZeroDivisionError('by zero')"),
-        (MemoryError(), "folding failed at offset 1: not enough memory"),
+        (ZeroDivisionError("by zero"), "failed at offset 1: ZeroDivisionError('by zero')"),
+        (MemoryError(), "failed at offset 1: not enough memory"),
     ],
 )
-def test_a_fold_that_fails_skips_nothing_stops_the_partition_and_has_it_withheld(error: Exception, told: str) -> None:
-    def broken(schema: int, payload: bytes) -> None:
-        raise error
-
-    state, withheld = PartitionState(0, 1, decode=broken), []
+def test_a_fold_that_fails_skips_nothing_stops_the_partition_and_has_it_withheld(
+    error: Exception, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, withheld = empty_state(), []
+    monkeypatch.setattr(Operations, "add", raising(error))
     reader = reader_of(state, withheld=withheld)
-    reader.deliver(entries(MADE, BORN, b"later"))
+    reader.deliver(entries(b"earlier", encode_event(namespace_put(1, operations=(operation(1),))), b"later"))
     assert type(reader.faults[0]) is OperatorNeeded
-    assert reader.faults[0].reason == told
-    assert (state.position, reader.counts) == (1, {Outcome.ACCEPTED: 1})
+    assert reader.faults[0].reason == f"folding {told}"
+    assert (state.position, reader.counts) == (1, {Outcome.GARBAGE: 1})
     assert withheld == [0]
+
+
+def test_where_topics_cannot_be_indexed_their_partition_is_withheld_and_no_other() -> None:
+    mine, withheld = partition_of(NAMESPACE, 2), []
+    broken, sound = PartitionState(mine, 2, decode=raising(MemoryError())), empty_state(1 - mine, 2)
+    reader = reader_of(broken, sound, withheld=withheld)
+    born = topic_put(2, an_id(1), operations=(operation(2),))
+    reader.deliver([*entries(MADE, encode_event(born), partition=mine), Entry(1 - mine, 0, b"")])
+    assert [(each, fault.reason) for each, fault in reader.faults.items()] == [
+        (mine, "indexing failed: not enough memory")
+    ]
+    assert withheld == [mine]
+
+
+def test_a_topic_that_is_changed_several_times_in_a_batch_is_indexed_once_as_it_is_then() -> None:
+    decoded = []
+
+    def decode(schema: int, payload: bytes) -> Indexed | None:
+        decoded.append(payload)
+        return decode_indexed(schema, payload)
+
+    def labelled(number: int, team: str) -> Event:
+        base = an_id(number - 1) if number > 2 else GENESIS
+        return topic_put(number, an_id(1), base, labels={"team": team}, operations=(operation(number),))
+
+    state = PartitionState(0, 1, decode=decode)
+    changes = [labelled(2, "pay"), labelled(3, "ship"), labelled(4, "ship")]
+    reader_of(state).deliver(entries(MADE, *map(encode_event, changes)))
+    assert decoded == [changes[-1].payload]
+    assert [list(state.topics[NAMESPACE].matching({"team": team})) for team in ("pay", "ship")] == [[], [0]]
+    reader_of(state).deliver(entries(encode_event(labelled(5, "ship")), start=4))
+    assert len(decoded) == 1
+    assert check(state) == []
 
 
 def test_where_somebody_could_not_be_told_of_a_batch_its_partitions_are_withheld() -> None:

@@ -1,10 +1,10 @@
 """The reader: folds what the log delivers, and tells others in a fixed order.
 
-For each batch: first all records are folded into the state, then the tracker, then the listeners are told of each
-change. A record has one exit: folded, or a fault that stops its partition; nothing is skipped. Where folding or telling
-fails, as it does for want of memory, the state may be changed in part, or somebody not have been told of it: nobody is
-to believe that partition any more. Runs on the loop, between awaits, so everybody else on the loop sees one cut of the
-log.
+For each batch: first all records are folded into the state, then the topics that they changed are indexed, then the
+tracker, then the listeners are told of each change. A record has one exit: folded, or a fault that stops its partition;
+nothing is skipped. Where folding, indexing or telling fails, as it does for want of memory, the state may be changed in
+part, or somebody not have been told of it: nobody is to believe that partition any more. Runs on the loop, between
+awaits, so everybody else on the loop sees one cut of the log.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Reader:
                 )
                 continue
             try:
-                change = state.apply(offset, decode_event(value))
+                change = state.fold(offset, decode_event(value))
                 if change.outcome is Outcome.GARBAGE:
                     self._note_garbage(partition, offset)
                 changes.append((partition, change))
@@ -94,10 +94,18 @@ class Reader:
                 self.stop(error, partition)
             except Exception as error:  # noqa: BLE001 -- a record has one exit; a defect must not skip it
                 self._fail([partition], f"folding failed at offset {offset}", error)
+        for partition in touched:
+            self._reindex(partition)
         try:
             self._publish(changes, touched)
         except Exception as error:  # noqa: BLE001 -- nobody would tell of these changes later
             self._fail(touched, "telling of changes failed", error)
+
+    def _reindex(self, partition: int) -> None:
+        try:
+            self.states[partition].reindex()
+        except Exception as error:  # noqa: BLE001 -- topics that were folded would not be found
+            self._fail([partition], "indexing failed", error)
 
     def _note_garbage(self, partition: int, offset: int) -> None:
         """Count a record that is garbage, and log it if it is a partition's first, tenth, hundredth and so on."""

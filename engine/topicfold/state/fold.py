@@ -1,7 +1,8 @@
 """The fold of one partition: its state, and the step for each record.
 
-Only the reader calls `apply`, in the order of offsets. Everything else only reads. A step changes a record, its labels,
-all indexes, the rings and the digest together, so whoever reads between two steps sees one cut of the log.
+Only the reader folds, in the order of offsets. Everything else only reads. `apply` changes a record, its labels, all
+indexes, the rings and the digest together, so whoever reads between two steps sees one cut of the log. For a batch of
+records there is `fold` for each and then `reindex`, so that a topic is indexed once, however often it was changed.
 
     >>> state = PartitionState(0, 1, decode=lambda schema, payload: None)
     >>> state.apply(0, None).outcome
@@ -84,6 +85,7 @@ class PartitionState:
         self.digest_records: deque[DigestRecord] = deque(maxlen=KEPT_DIGEST_RECORDS)
         self.keeps_marks = False
         self._digest_sum = 0
+        self._unindexed: dict[tuple[TopicTable, int], None] = {}
 
     def apply(self, offset: int, event: Event | None) -> Change:
         """Fold the record at `offset`; `event` is None for garbage.
@@ -96,9 +98,30 @@ class PartitionState:
 
         Cost: O(payload + labels that differ); O(topics) for the end of a namespace.
         """
+        change = self.fold(offset, event)
+        self.reindex()
+        return change
+
+    def fold(self, offset: int, event: Event | None) -> Change:
+        """Do as `apply`, but leave what a topic's payload says to be indexed by `reindex`; nobody may read before that.
+
+        Raises:
+            LevelUnsupported: as in `apply`.
+
+        Cost: O(payload); O(topics) for the end of a namespace.
+        """
         change = GARBAGE if event is None else self._step(offset, event)
         self.position = offset + 1
         return change
+
+    def reindex(self) -> None:
+        """Index each topic whose payload was changed by `fold` since the last time, once.
+
+        Cost: that of `TopicTable.reindex` for each.
+        """
+        for table, number in self._unindexed:
+            table.reindex(number)
+        self._unindexed.clear()
 
     def restore(
         self,
@@ -204,10 +227,13 @@ class PartitionState:
             return Change(Outcome.REJECTED, event)
         settled, etag = self._settle(event, old.etag)
         new = _after(event, offset, etag)
-        number = table.put(event.name, key, new)
+        number = table.store(event.name, key, new)
+        is_rewritten = (old.is_live, old.payload_schema, old.payload) != (new.is_live, new.payload_schema, new.payload)
+        if is_rewritten:
+            self._unindexed[table, number] = None
         self.accepted_to = offset + 1
         change = made(TopicChange, (namespace_name, key, number, old, new, offset, self._decode))
-        if etag is old.etag and not _shows_other_labels(change):
+        if etag is old.etag and not (is_rewritten and _shows_other_labels(change)):
             return Change(Outcome.ACCEPTED, event, settled)
         return made(Change, (Outcome.ACCEPTED, event, settled, change))
 
@@ -280,9 +306,6 @@ NewState = Callable[[int], PartitionState]
 
 def _shows_other_labels(change: TopicChange) -> bool:
     """Return whether the labels shown have changed, although no operation of the event claims a change."""
-    before, after = change.before, change.after
-    if (before.is_live, before.payload_schema, before.payload) == (after.is_live, after.payload_schema, after.payload):
-        return False
     _, _, _, was, shows, _ = change.delta()
     return (was and was.labels) != (shows and shows.labels)
 

@@ -111,7 +111,7 @@ class TopicTable:
         self.names.restore(columns.by_length, columns.places)
         self.digest_sum = columns.digest_sum
         for number in columns.decoded:
-            self._index(number, self.row(number))
+            self.reindex(number)
 
     def get(self, key: str) -> Aggregate:
         """Return the topic with that key: live, deleted or absent."""
@@ -180,8 +180,16 @@ class TopicTable:
     def put(self, name: str, key: str, topic: Aggregate) -> int:
         """Set the state of the topic `key` (full name `name`), with its labels and all indexes; return its number.
 
-        If the payload cannot be read, the topic has no labels and is listed in `undecodable`.
-        Cost: O(payload + labels that differ).
+        Cost: that of `store` and `reindex`.
+        """
+        number = self.store(name, key, topic)
+        self.reindex(number)
+        return number
+
+    def store(self, name: str, key: str, topic: Aggregate) -> int:
+        """Set the state of the topic `key` (full name `name`), and return its number.
+
+        What its payload says is still to be indexed, with `reindex`. Cost: O(payload).
         """
         number = self.numbers.get(key)
         if number is None:
@@ -194,7 +202,6 @@ class TopicTable:
             self._payloads.append(b"")
             self._labels.append(NO_LABELS)
             self._rows.extend(bytes(ROW.size))
-        self._index(number, topic)
         if topic.is_live and number not in self.live:
             self.live.add(number)
             self.names.add(number)
@@ -210,9 +217,13 @@ class TopicTable:
         self._payloads[number] = topic.payload
         return number
 
-    def _index(self, number: int, topic: Aggregate) -> None:
-        """Update all indexes except the names to what a topic's payload says."""
-        indexed = self.indexed(topic)
+    def reindex(self, number: int) -> None:
+        """Update all indexes except the names to what the stored payload of topic `number` says.
+
+        If that cannot be read, the topic has no labels and is listed in `undecodable`.
+        Cost: O(payload + labels that differ).
+        """
+        indexed = self.indexed(self.row(number))
         if indexed is None:
             self.undecodable.add(number)
             indexed = NOTHING
