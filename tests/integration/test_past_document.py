@@ -29,7 +29,7 @@ def run(script: str, environment: Mapping[str, str]) -> str:
     """Run commands in a shell; return what they print."""
     ran = subprocess.run(
         ["sh", "-c", script.replace("curl ", "curl -sS ")], env=environment, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, check=False, timeout=60,
+        stderr=subprocess.STDOUT, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout
     return ran.stdout.strip()
