@@ -25,13 +25,12 @@ from topicfold.server.asking import settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import NAMESPACE_PATH, READ_ERRORS, TEXTS, WRITE_ERRORS, Operation
 
 _TEXT = {"type": "string"}
 _FLAG = {"type": "boolean"}
 _NUMBER = {"type": "integer", "format": "int32"}
 _OBJECT = {"type": "object"}
-_TEXTS = {"type": "array", "items": _TEXT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class FreshSetting:
 
 
 FRESH_SETTINGS: Sequence[FreshSetting] = (
-    FreshSetting("allowedTopicPropertyKeysForMetrics", "properties shown in metrics", _TEXTS),
+    FreshSetting("allowedTopicPropertyKeysForMetrics", "properties shown in metrics", TEXTS),
     FreshSetting("antiAffinity", "anti-affinity group", _TEXT),
     FreshSetting("autoTopicCreation", "automatic creation of topics", _OBJECT),
     FreshSetting("encryptionRequired", "requirement of encryption", _FLAG, False, has_delete=False),
@@ -109,7 +108,7 @@ def operations(node: Node) -> Sequence[Operation]:
 
 def _operations_of(handlers: _Handlers) -> Iterator[Operation]:
     setting = handlers.setting
-    path = f"/admin/v2/namespaces/{{tenant}}/{{namespace}}/{setting.path}"
+    path = f"{NAMESPACE_PATH}/{setting.path}"
     noun = f"Namespace{setting.path[0].upper()}{setting.path[1:]}"
     title = f"a namespace's {setting.title}, which Topicfold does not keep"
     is_unset = setting.value is None

@@ -43,7 +43,7 @@ from topicfold.server.paths import namespace_in
 from topicfold.server.policy_answers import done_without_body, empty_where_unset, policy_answer
 from topicfold.server.policy_requests import QUOTA_TYPE
 from topicfold.server.queries import query_of
-from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import NAMESPACE_PATH, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import checked_value, policies_of_namespaces, unset_answer
 from topicfold.wire.policy_schema import schema_of
 
@@ -127,7 +127,6 @@ def operations(node: Node) -> Sequence[Operation]:
 
 def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
     policy, route = handlers.policy, handlers.route
-    one_namespace = "/admin/v2/namespaces/{tenant}/{namespace}"
     entry = policy.kind.value if isinstance(policy.kind, MapOf) else None
     noun = f"Namespace{route.path[0].upper()}{route.path[1:]}"
     title = f"a namespace's {policy.title}"
@@ -135,13 +134,13 @@ def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
     query: Declared = QUOTA_TYPE.declared if entry else {}
     applied: Declared = _APPLIED.declared if route.has_applied else {}
     yield Operation(
-        f"get{noun}", "GET", f"{one_namespace}/{route.read_path or route.path}", handlers.get, f"Read {title}",
+        f"get{noun}", "GET", f"{NAMESPACE_PATH}/{route.read_path or route.path}", handlers.get, f"Read {title}",
         answer=schema_of(policy.kind), query=applied, empty=empty_where_unset(route.unset),
         errors=(*READ_ERRORS, NamespaceNotFound, *UNREADABLE),
         needs=READ_NAMESPACE, policy=policy.topic.permission,
     )  # fmt: skip
     yield Operation(
-        f"set{noun}", route.method, f"{one_namespace}/{route.path}", handlers.set, f"Set {title}", 204,
+        f"set{noun}", route.method, f"{NAMESPACE_PATH}/{route.path}", handlers.set, f"Set {title}", 204,
         body=None if route.source is Source.TRUE else schema_of(entry or policy.kind), query=query,
         without_body=done_without_body(route.empty),
         errors=(*changing, NotFound, InvalidPolicy, PolicyUnmet, PeerCluster, UnknownCluster),
@@ -149,7 +148,7 @@ def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
     )  # fmt: skip
     if route.has_delete:
         yield Operation(
-            f"remove{noun}", "DELETE", f"{one_namespace}/{route.remove_path or route.path}", handlers.remove,
+            f"remove{noun}", "DELETE", f"{NAMESPACE_PATH}/{route.remove_path or route.path}", handlers.remove,
             f"Remove {title}", 204, query=query, errors=(*changing, NotFound), needs=ADMINISTER_NAMESPACE,
             policy=policy.topic.permission,
         )  # fmt: skip

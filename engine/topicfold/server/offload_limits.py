@@ -27,7 +27,7 @@ from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
 from topicfold.server.policy_answers import empty_where_unset, policy_answer
-from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import NAMESPACE_PATH, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.policy_schema import schema_of
 
 _POLICY = BY_NAME["offloadPolicies"]
@@ -86,7 +86,7 @@ def operations(node: Node) -> Sequence[Operation]:
 
 
 def _operations_of(limit: OffloadLimit) -> Iterator[Operation]:
-    path = f"/admin/v2/namespaces/{{tenant}}/{{namespace}}/{limit.path}"
+    path = f"{NAMESPACE_PATH}/{limit.path}"
     noun = f"Namespace{limit.path[0].upper()}{limit.path[1:]}"
     title = f"a namespace's {limit.title}"
     permission = _POLICY.topic.permission

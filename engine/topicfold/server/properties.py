@@ -21,7 +21,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
 from topicfold.server.queries import one, query_of
 from topicfold.server.records import properties_in
-from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, TOPIC_PATH, UNREADABLE, WRITE_ERRORS, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Properties:
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with a topic's properties."""
     properties = Properties(node)
-    path = "/admin/v2/{domain:domain}/{tenant}/{namespace}/{topic}/properties"
+    path = f"{TOPIC_PATH}/properties"
     missing = (NamespaceNotFound, TopicNotFound, *UNREADABLE)
     return (
         Operation("getTopicProperties", "GET", path, properties.get, "Read a topic's properties", answer=TEXT_BY_NAME,
