@@ -10,9 +10,8 @@ from starlette.responses import Response
 
 from topicfold.errors import NamespaceNotFound, PolicyUnmet
 from topicfold.model.permissions import ADMINISTER_TENANT, READ_NAMESPACE
-from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer
-from topicfold.server.asking import settled
+from topicfold.server.asking import settled_if_live
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in
 from topicfold.server.routes import NAMESPACE_PATH, READ_ERRORS, WRITE_ERRORS, Operation
@@ -29,11 +28,7 @@ class Bundles:
 
     async def list(self, request: Request) -> Response:
         """Answer the one bundle of a namespace."""
-        name = namespace_in(request)
-        cut = await settled(request, self.node, name)
-        with said_of_absent_namespace(name):
-            self.node.reading.require_namespace(name)
-        return read_answer(ONE_BUNDLE, cut)
+        return read_answer(ONE_BUNDLE, await settled_if_live(request, self.node, namespace_in(request)))
 
     async def delete(self, request: Request) -> Response:
         """Refuse to end a part of a namespace.

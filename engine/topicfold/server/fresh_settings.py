@@ -19,9 +19,8 @@ from starlette.responses import Response
 from topicfold.errors import NamespaceNotFound, PolicyUnmet
 from topicfold.model.permissions import ADMINISTER_NAMESPACE, READ_NAMESPACE
 from topicfold.runtime.asking import Cut
-from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, read_headers, unwritten_answer
-from topicfold.server.asking import settled
+from topicfold.server.asking import settled_if_live
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
@@ -94,11 +93,7 @@ class _Handlers:
         return unwritten_answer((await self._cut(request)).revision)
 
     async def _cut(self, request: Request) -> Cut:
-        name = namespace_in(request)
-        cut = await settled(request, self.node, name)
-        with said_of_absent_namespace(name):
-            self.node.reading.require_namespace(name)
-        return cut
+        return await settled_if_live(request, self.node, namespace_in(request))
 
 
 def operations(node: Node) -> Sequence[Operation]:

@@ -32,7 +32,6 @@ from topicfold.model.policy.description import Empty, NamespaceRoute, Policy, So
 from topicfold.model.policy.resolve import broker_level, broker_value
 from topicfold.model.policy.shapes import QUOTA_TYPES
 from topicfold.model.policy.values import ListOf, MapOf, plain_value
-from topicfold.runtime.policies import namespace_policies
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import written_answer
 from topicfold.server.asking import asked_to_write, settled_namespace
@@ -62,9 +61,8 @@ class NamespacePolicy:
         """Answer what the namespace says; with `applied`, where Pulsar takes it, what the node says in its place."""
         name = namespace_in(request)
         is_applied = self.route.has_applied and _APPLIED.of(query_of(request))
-        engine = self.node.engine
-        _, etag, cut = await settled_namespace(request, self.node, name)
-        value = namespace_policies(engine, name).get(self.policy.name)
+        record, etag, cut = await settled_namespace(request, self.node, name)
+        value = record.policies.get(self.policy.name)
         if is_applied and not value:
             value = broker_value(self.policy, self.node.limits)
         unset = unset_answer(self.route, self.node.limits.local_cluster)
