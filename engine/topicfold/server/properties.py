@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import InvalidRequest, NamespaceNotFound, TopicNotFound
-from topicfold.model.names import PERSISTENT, TopicName, partition_base
+from topicfold.model.names import PERSISTENT, TopicName
 from topicfold.model.permissions import READ_TOPIC, UPDATE_TOPIC
 from topicfold.model.updates import remove_property, set_properties
 from topicfold.runtime.policies import readable
@@ -36,7 +36,7 @@ class Properties:
         node = self.node
         cut = await settled(request, node, name.namespace)
         if node.reading.is_partition(name):
-            name = name._replace(local=partition_base(name.local) or name.local)
+            name = name.whole
         view = node.reading.topic(name)
         return record_answer(dict(readable(view).properties), cut, view.etag)
 
