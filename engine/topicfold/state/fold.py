@@ -283,7 +283,7 @@ def _shows_other_labels(change: TopicChange) -> bool:
     before, after = change.before, change.after
     if (before.is_live, before.payload_schema, before.payload) == (after.is_live, after.payload_schema, after.payload):
         return False
-    _, _, _, was, shows, _ = change.delta()
+    _, _, was, shows, _ = change.delta()
     return (was and was.labels) != (shows and shows.labels)
 
 
