@@ -111,7 +111,7 @@ def _change(number: str, random: Random) -> TopicDelta:
     before, after = (
         TopicRow(tuple(random_labels(number, random).items()), 0, None, NO_ETAG, 0, NO_GRANTS) for _ in range(2)
     )
-    return TopicDelta(DEFAULT_NAMESPACE, "orders", 0, before, after, 0)
+    return TopicDelta(DEFAULT_NAMESPACE, "orders", before, after, 0)
 
 
 def _median(answer: Callable[[TopicDelta], object], changes: Sequence[TopicDelta]) -> float:

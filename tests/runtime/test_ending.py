@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -11,7 +10,10 @@ import pytest
 from tests.runtime.nodes import ORDERS, Node
 from topicfold.errors import ClusterUnavailable, TopicNotFound
 from topicfold.model.names import parse_topic
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.records import Pending, Step, TopicRecord
+from topicfold.runtime.finding import Finding
+from topicfold.runtime.listed_names import listing_query
 from topicfold.runtime.policies import policies_of
 from topicfold.runtime.policy_news import PolicyScope
 from topicfold.runtime.policy_service import TopicPoliciesService
@@ -35,16 +37,17 @@ async def ending(node: Node) -> Node:
     return node
 
 
-def reads(node: Node) -> Iterator[object]:
-    """Yield what finding tells of the namespace."""
-    yield [view.name for view in node.reading.topics(NAMESPACE, {})]
-    yield [view.name for view in node.reading.topics(NAMESPACE, {"team": "pay"})]
-    yield node.reading.topic_grants(NAMESPACE)
-    yield node.reading.has_topic(parse_topic("orders-partition-1"))
+async def found(node: Node, **labels: str) -> list[str]:
+    """Return the full names of the namespace's topics that bear these labels."""
+    query = listing_query(labels, with_system_topics=False)
+    topics = await Finding(node.engine).find(Namespaces((NAMESPACE,)), query, lambda namespace: None)
+    return [name for section in topics.sections for name in section.names(section.numbers)]
 
 
 async def test_it_is_found_by_nobody(ending: Node) -> None:
-    assert list(reads(ending)) == [[str(BILLS)], [], [], False]
+    assert (await found(ending), await found(ending, team="pay")) == ([str(BILLS)], [])
+    assert ending.reading.topic_grants(NAMESPACE) == []
+    assert not ending.reading.has_topic(parse_topic("orders-partition-1"))
     assert await ending.reading.all_labels(NAMESPACE) == {"team": ["ops"]}
 
 
@@ -68,7 +71,7 @@ async def test_who_would_make_it_anew_is_told_what_is_in_the_way_and_may_try_aga
 
 async def test_one_that_is_still_being_made_is_there(node: Node) -> None:
     await node.writing.create_topic(ORDERS, replace(RECORD, pending=Pending(Step.MAKE)), node.asked())
-    assert [view.name for view in node.reading.topics(NAMESPACE, {})] == [str(ORDERS)]
+    assert await found(node) == [str(ORDERS)]
     assert node.reading.topic(ORDERS).record is not None
 
 

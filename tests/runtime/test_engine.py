@@ -29,7 +29,7 @@ def events(store: MemoryStore) -> list[Event]:
 async def test_the_first_start_makes_the_default_tenant_and_namespace(node: Node) -> None:
     assert node.reading.tenants() == ["public"]
     assert node.reading.namespaces("public") == [NAMESPACE]
-    assert node.reading.topics(NAMESPACE, {}) == []
+    assert not node.engine.states[node.engine.partition(NAMESPACE)].topics[NAMESPACE].live
 
 
 async def test_a_later_start_writes_nothing(store: MemoryStore) -> None:

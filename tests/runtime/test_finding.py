@@ -103,7 +103,7 @@ def test_it_finds_what_brute_force_finds_and_in_pages_the_same(
             expected = sorted(
                 f"{domain}://{namespace}/{local}"
                 for (domain, namespace, local), labels in topics.items()
-                if namespace in among[:2] and query.matches(local, labels)
+                if namespace in among[:2] and query.selector.matches(labels) and query.matches_name(local)
             )
             assert names(found_topics) == expected
             assert sum(found_topics.counts().values()) == found_topics.count == len(expected)

@@ -92,16 +92,16 @@ async def test_a_node_that_only_adopts_makes_and_ends_records_and_no_more(node: 
 @pytest.mark.parametrize("follows", [True, False])
 async def test_an_outage_is_told_of_once_and_so_is_its_end(node: KafkaNode, follows: bool) -> None:
     upkeep = upkeep_of(node, follows=follows)
-    assert upkeep.is_reachable is None
+    assert upkeep.report(0).is_reachable is None
     node.cluster.is_reachable = False
     with structlog.testing.capture_logs() as lines:
         await upkeep.run_once()
         await upkeep.run_once()
-        assert upkeep.is_reachable is False
+        assert upkeep.report(0).is_reachable is False
         node.cluster.heal()
         await upkeep.run_once()
     assert [line["event"] for line in lines] == ["cluster_unavailable", "cluster_reachable"]
-    assert upkeep.is_reachable is True
+    assert upkeep.report(0).is_reachable is True
 
 
 async def test_what_upkeep_waits_for_is_told_of_once_until_it_was_not_so(
@@ -165,7 +165,7 @@ async def test_a_kafka_topic_that_others_keep_changing_makes_no_outage_and_other
     upkeep = upkeep_of(node)
     for _ in range(2):
         await upkeep.run_once()
-    assert (upkeep.is_reachable, node.cluster.partitions()) == (True, {"zebra": 1})
+    assert (upkeep.report(0).is_reachable, node.cluster.partitions()) == (True, {"zebra": 1})
     assert "is being changed by others" in upkeep.held_up[str(ORDERS)].reason
 
 
@@ -237,7 +237,7 @@ async def test_a_node_that_neither_makes_nor_follows_has_nothing_to_keep_up(node
     upkeep.start()
     await asyncio.sleep(0)
     await upkeep.stop()
-    assert upkeep.is_reachable is None
+    assert upkeep.report(0).is_reachable is None
 
 
 async def test_however_much_there_is_to_go_through_others_have_their_turn_meanwhile(

@@ -25,7 +25,7 @@ AUDIT = encode_audit(AuditTrail(MADE, 1_700_000_000_000, -1))
 
 def delta(before: TopicRow | None, after: TopicRow | None) -> TopicDelta:
     """Return a change of one topic."""
-    return TopicDelta("public/default", "orders", 0, before, after, 5)
+    return TopicDelta("public/default", "orders", before, after, 5)
 
 
 def test_a_change_tells_what_is_and_was_and_who_did_it_each_once() -> None:

@@ -16,7 +16,7 @@ from tests.simulation.requests import Requests
 from tests.simulation.setup import Setup
 from topicfold.errors import NotReady, OutcomeUnknown, TopicfoldError, Wait
 from topicfold.model.events import operation_of, partition_of
-from topicfold.model.names import parse_topic
+from topicfold.model.names import parse_topic, topic_of_key
 from topicfold.runtime.asking import Asked, Consistency, Written
 from topicfold.runtime.reading import FOLD_SECONDS
 from topicfold.runtime.revision import Revision
@@ -206,9 +206,10 @@ class Clients:
             return
         read.policies = (record.local, record.global_) if record else (None, None)
         self._etags[read.topic] = read.etag
+        table = engine.states[read.partition].topics[read.namespace]
         for pair in read.labels.items():
-            views = reading.topics(read.namespace, dict([pair]))
-            read.found_by[pair] = frozenset(view.name for view in views)
+            found = table.matching(dict([pair])) - table.ending
+            read.found_by[pair] = frozenset(topic_of_key(read.namespace, table.keys[each]) for each in found)
 
     def _span(self, seconds: float) -> Span:
         now = self._store.loop.time()

@@ -112,7 +112,7 @@ def test_what_is_shown_added_up_is_what_lives(log: Log) -> None:
                 held[namespace] = {}
             case NamespaceTurn(namespace):
                 del held[namespace]
-            case TopicDelta(namespace, key, _, before, after):
+            case TopicDelta(namespace, key, before, after):
                 assert labels_of(held[namespace].pop(key, None)) == labels_of(before)
                 held[namespace] |= {} if after is None else {key: after}
     for namespace, table in state.topics.items():

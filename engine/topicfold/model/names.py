@@ -56,6 +56,15 @@ class TopicName(NamedTuple):
         """
         return self.local if self.domain == PERSISTENT else f"{self.domain}://{self.local}"
 
+    @property
+    def whole(self) -> TopicName:
+        """The partitioned topic's name if this may be one of its partitions', else this.
+
+        >>> str(parse_topic("orders-partition-3").whole)
+        'persistent://public/default/orders'
+        """
+        return self._replace(local=partition_base(self.local) or self.local)
+
     def __str__(self) -> str:
         return f"{self.domain}://{self.tenant}/{self.namespace_part}/{self.local}"
 

@@ -3,13 +3,12 @@
 >>> from topicfold.model.selector_text import parse_selector
 >>> from topicfold.model.pattern import parse_pattern
 >>> query = TopicQuery(parse_selector("team=pay"), (parse_pattern("pay__*"),))
->>> query.matches("pay__refund", {"team": "pay"}), query.matches("pay", {"team": "pay"})
+>>> query.matches_name("pay__refund"), query.matches_name("pay")
 (True, False)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topicfold.model.pattern import Pattern
@@ -34,10 +33,6 @@ class TopicQuery:
     patterns: tuple[Pattern, ...] = ()
     regex: Regex | None = None
     with_system_topics: bool = False
-
-    def matches(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Return whether the topic with the local name `name` and these labels matches."""
-        return self.selector.matches(labels) and self.matches_name(name)
 
     def matches_name(self, name: str) -> bool:
         """Return whether a local name matches patterns and expression, and is not excluded as a system topic's."""

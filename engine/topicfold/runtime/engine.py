@@ -24,6 +24,7 @@ from topicfold.model.policy.limits import Limits
 from topicfold.model.records import NamespaceRecord, Record, TenantRecord
 from topicfold.model.updates import ensure
 from topicfold.runtime.agreement import Agreement
+from topicfold.runtime.asking import ACTOR
 from topicfold.runtime.barrier import Barriers
 from topicfold.runtime.examiner import Examiner
 from topicfold.runtime.freshness import Freshness, why_unsafe
@@ -295,7 +296,7 @@ class Engine:
             self.target(kind, name),
             Operation(self.options.new_id(), 0, False, bytes(8)),
             ensure(record),
-            Audit("topicfold", "first start", ""),
+            Audit(ACTOR, "first start", ""),
             asyncio.get_running_loop().create_future(),
         )
         try:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from topicfold.errors import NamespaceNotFound, NotReady, PoliciesDisabled
-from topicfold.model.names import TopicName, parse_namespace, parse_topic, partition_base
+from topicfold.model.names import TopicName, parse_namespace, parse_topic
 from topicfold.model.policy.changes import change_topic, delete_policies
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.policy.values import plain_value
@@ -155,8 +155,7 @@ def _whole(topic: TopicName | str) -> TopicName:
     Raises:
         InvalidName: it breaks the rules.
     """
-    name = parse_topic(topic) if isinstance(topic, str) else topic
-    return name._replace(local=partition_base(name.local) or name.local)
+    return (parse_topic(topic) if isinstance(topic, str) else topic).whole
 
 
 def _subject(name: TopicName | str) -> str:

@@ -26,11 +26,7 @@ from topicfold.log import payload as payloads
 from topicfold.model.clusters import CLUSTERS, Addresses, clusters_in
 from topicfold.model.events import AggregateKind, operation_of
 from topicfold.model.made import made
-from topicfold.model.names import (
-    TopicName,
-    partition_base,
-    topic_of_key,
-)
+from topicfold.model.names import TopicName, partition_base
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.records import Grants, NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked, Consistency, Cut
@@ -58,12 +54,6 @@ class TopicView(NamedTuple):
     etag: str
     record: TopicRecord | None
     payload_schema: int = 0
-
-    @property
-    def topic(self) -> TopicName:
-        """The name in its parts."""
-        domain, _, path = self.name.partition("://")
-        return TopicName(domain, *path.split("/"))
 
 
 class Reading:
@@ -125,7 +115,8 @@ class Reading:
             NamespaceNotFound, TopicNotFound: it is not there.
         """
         table, number = self._live(name)
-        return _view(name.namespace, table, number)
+        etag, schema, payload = table.stored(number)
+        return made(TopicView, (str(name), str(etag), payloads.recall_topic(schema, payload), schema))
 
     def has_topic(self, name: TopicName) -> bool:
         """Return whether there is such a live topic, or such a partition of one."""
@@ -146,16 +137,6 @@ class Reading:
         table, number = self._live(name)
         etag, _, _ = table.stored(number)
         return table.labels(number), str(etag)
-
-    def topics(self, namespace: str, labels: Mapping[str, str], among: BitMap | None = None) -> list[TopicView]:
-        """Return the live topics of `namespace` that bear all of `labels`, sorted by name; with `among` of those only.
-
-        Raises:
-            NamespaceNotFound: it is not there.
-        """
-        table = self._table(namespace)
-        numbers = sorted(_matching(table, labels, among), key=table.keys.__getitem__)
-        return [_view(namespace, table, number) for number in numbers]
 
     async def all_labels(self, namespace: str, among: BitMap | None = None) -> dict[str, list[str]]:
         """Return every label key of a namespace with its values, sorted; with `among`, what those topics bear.
@@ -301,16 +282,3 @@ class Reading:
     def all_namespaces(self) -> Iterator[str]:
         """Yield the live namespaces of all tenants, in no order."""
         return (name for state in self._engine.states.values() for name in state.topics)
-
-
-def _matching(table: TopicTable, labels: Mapping[str, str], among: BitMap | None) -> BitMap:
-    found = table.matching(labels)
-    if table.ending:
-        found = found - table.ending
-    return found if among is None else found & among
-
-
-def _view(namespace: str, table: TopicTable, number: int) -> TopicView:
-    etag, schema, payload = table.stored(number)
-    name = topic_of_key(namespace, table.keys[number])
-    return made(TopicView, (name, str(etag), payloads.recall_topic(schema, payload), schema))

@@ -1,7 +1,7 @@
 """Updates: the path of every write, from a queue per aggregate to the event that settles it.
 
-At most one outstanding event per aggregate; it carries all queued updates in order (`group`). An event is decided
-when the aggregate's (level, incarnation of the live namespace, version) moves off what the event was written
+At most one outstanding event per aggregate; it carries all queued updates in order (`group_commit`). An event is
+decided when the aggregate's (level, incarnation of the live namespace, version) moves off what the event was written
 against: accepted if it is the successor, else its updates go back to the front and run again. What the log says of
 an append is never taken for an outcome; it only leads to another attempt on the same base, of which at most one can
 be accepted. An update is answered when an accepted event that carries its operation id is folded, whoever wrote it.

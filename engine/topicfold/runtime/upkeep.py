@@ -90,11 +90,6 @@ class Upkeep:
         return self._cluster.bootstrap
 
     @property
-    def is_reachable(self) -> bool | None:
-        """Whether Kafka answered last, None where it was not asked yet, or need not be."""
-        return self._is_reachable
-
-    @property
     def followed(self) -> Mapping[str, int]:
         """What the last look at a cluster that is followed came to: the counts of a report but for `waiting`."""
         return self._follower.counts if self._follower else {}

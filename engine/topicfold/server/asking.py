@@ -82,6 +82,19 @@ async def settled_namespace(request: Request, node: Node, name: str) -> tuple[Na
     return record, etag, cut
 
 
+async def settled_if_live(request: Request, node: Node, name: str) -> Cut:
+    """Return the cut that a read of a live namespace is answered from, whatever its record.
+
+    Raises:
+        InvalidRequest, Resync, NotReady, PositionTimeout, LogUnavailable: as `settled`.
+        NamespaceNotFound: it is not there.
+    """
+    cut = await settled(request, node, name)
+    with said_of_absent_namespace(name):
+        node.reading.require_namespace(name)
+    return cut
+
+
 def _takes_what_is_here(request: Request) -> bool:
     """Return whether a read waits for nothing."""
     headers: Headers = request.scope[HEADERS_KEY]

@@ -10,16 +10,13 @@ from starlette.responses import Response
 
 from topicfold.errors import NamespaceNotFound, PolicyUnmet
 from topicfold.model.permissions import ADMINISTER_TENANT, READ_NAMESPACE
-from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer
-from topicfold.server.asking import settled
+from topicfold.server.asking import settled_if_live
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import NAMESPACE_PATH, READ_ERRORS, WRITE_ERRORS, Operation
 from topicfold.server.routing import no_route
 from topicfold.wire.namespace_document import BUNDLES_SCHEMA, ONE_BUNDLE
-
-_NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +28,7 @@ class Bundles:
 
     async def list(self, request: Request) -> Response:
         """Answer the one bundle of a namespace."""
-        name = namespace_in(request)
-        cut = await settled(request, self.node, name)
-        with said_of_absent_namespace(name):
-            self.node.reading.require_namespace(name)
-        return read_answer(ONE_BUNDLE, cut)
+        return read_answer(ONE_BUNDLE, await settled_if_live(request, self.node, namespace_in(request)))
 
     async def delete(self, request: Request) -> Response:
         """Refuse to end a part of a namespace.
@@ -56,14 +49,14 @@ def operations(node: Node, described: Iterable[Operation]) -> Sequence[Operation
     methods: dict[str, set[str]] = {}
     for operation in described:
         for path in (operation.path, *operation.aliases):
-            if path.startswith(f"{_NAMESPACE}/"):
-                methods.setdefault(path.removeprefix(f"{_NAMESPACE}/"), set()).update(operation.methods)
+            if path.startswith(f"{NAMESPACE_PATH}/"):
+                methods.setdefault(path.removeprefix(f"{NAMESPACE_PATH}/"), set()).update(operation.methods)
     bundles = Bundles(node, methods)
     return (
-        Operation("listBundles", "GET", f"{_NAMESPACE}/bundles", bundles.list, "Read a namespace's only bundle",
+        Operation("listBundles", "GET", f"{NAMESPACE_PATH}/bundles", bundles.list, "Read a namespace's only bundle",
                   answer=BUNDLES_SCHEMA, errors=(*READ_ERRORS, NamespaceNotFound),
                   needs=READ_NAMESPACE),
-        Operation("deleteBundle", "DELETE", f"{_NAMESPACE}/{{bundle}}", bundles.delete,
+        Operation("deleteBundle", "DELETE", f"{NAMESPACE_PATH}/{{bundle}}", bundles.delete,
                   "Refused: a bundle cannot be deleted on its own", 204, errors=(*WRITE_ERRORS, PolicyUnmet),
                   needs=ADMINISTER_TENANT, is_never_done=True),
     )  # fmt: skip

@@ -19,19 +19,17 @@ from starlette.responses import Response
 from topicfold.errors import NamespaceNotFound, PolicyUnmet
 from topicfold.model.permissions import ADMINISTER_NAMESPACE, READ_NAMESPACE
 from topicfold.runtime.asking import Cut
-from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, read_headers, unwritten_answer
-from topicfold.server.asking import settled
+from topicfold.server.asking import settled_if_live
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import NAMESPACE_PATH, READ_ERRORS, TEXTS, WRITE_ERRORS, Operation
 
 _TEXT = {"type": "string"}
 _FLAG = {"type": "boolean"}
 _NUMBER = {"type": "integer", "format": "int32"}
 _OBJECT = {"type": "object"}
-_TEXTS = {"type": "array", "items": _TEXT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class FreshSetting:
 
 
 FRESH_SETTINGS: Sequence[FreshSetting] = (
-    FreshSetting("allowedTopicPropertyKeysForMetrics", "properties shown in metrics", _TEXTS),
+    FreshSetting("allowedTopicPropertyKeysForMetrics", "properties shown in metrics", TEXTS),
     FreshSetting("antiAffinity", "anti-affinity group", _TEXT),
     FreshSetting("autoTopicCreation", "automatic creation of topics", _OBJECT),
     FreshSetting("encryptionRequired", "requirement of encryption", _FLAG, False, has_delete=False),
@@ -95,11 +93,7 @@ class _Handlers:
         return unwritten_answer((await self._cut(request)).revision)
 
     async def _cut(self, request: Request) -> Cut:
-        name = namespace_in(request)
-        cut = await settled(request, self.node, name)
-        with said_of_absent_namespace(name):
-            self.node.reading.require_namespace(name)
-        return cut
+        return await settled_if_live(request, self.node, namespace_in(request))
 
 
 def operations(node: Node) -> Sequence[Operation]:
@@ -109,7 +103,7 @@ def operations(node: Node) -> Sequence[Operation]:
 
 def _operations_of(handlers: _Handlers) -> Iterator[Operation]:
     setting = handlers.setting
-    path = f"/admin/v2/namespaces/{{tenant}}/{{namespace}}/{setting.path}"
+    path = f"{NAMESPACE_PATH}/{setting.path}"
     noun = f"Namespace{setting.path[0].upper()}{setting.path[1:]}"
     title = f"a namespace's {setting.title}, which Topicfold does not keep"
     is_unset = setting.value is None

@@ -26,11 +26,18 @@ from topicfold.server.asking import asked_to_write, settled, settled_namespace
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in, tenant_in, whole_topic_in
-from topicfold.server.routes import DOMAIN, READ_ERRORS, TEXTS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import (
+    NAMESPACE_PATH,
+    READ_ERRORS,
+    TEXTS,
+    TEXTS_BY_NAME,
+    TOPIC_PATH,
+    UNREADABLE,
+    WRITE_ERRORS,
+    Operation,
+)
 
 Write = Callable[[Updater, Asked], Awaitable[Written]]
-
-_BY_ROLE = {"type": "object", "additionalProperties": TEXTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +110,13 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with grants."""
     permissions = Permissions(node)
     of_tenant = "/admin/v2/tenants/{tenant}/permissions"
-    of_namespace = "/admin/v2/namespaces/{tenant}/{namespace}/permissions"
-    of_topic = f"/admin/v2/{DOMAIN}/{{tenant}}/{{namespace}}/{{topic}}/permissions"
+    of_namespace = f"{NAMESPACE_PATH}/permissions"
+    of_topic = f"{TOPIC_PATH}/permissions"
     no_tenant, no_namespace, no_topic = (TenantNotFound,), (NamespaceNotFound,), (NamespaceNotFound, TopicNotFound)
     changing = (*WRITE_ERRORS, InvalidRequest, *UNREADABLE)
     return (
         Operation("getTenantPermissions", "GET", of_tenant, permissions.of_tenant,
-                  "Read a tenant's grants", answer=_BY_ROLE, empty=UNCHANGED,
+                  "Read a tenant's grants", answer=TEXTS_BY_NAME, empty=UNCHANGED,
                   errors=(*READ_ERRORS, *no_tenant, *UNREADABLE),
                   needs=ADMINISTER_TENANT),
         Operation("grantOnTenant", "POST", f"{of_tenant}/{{role}}", permissions.grant,
@@ -118,7 +125,7 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("revokeOnTenant", "DELETE", f"{of_tenant}/{{role}}", permissions.revoke,
                   "Revoke a role's grants on a tenant", 204, errors=(*changing, *no_tenant), needs=ADMINISTER_TENANT),
         Operation("getNamespacePermissions", "GET", of_namespace, permissions.of_namespace,
-                  "Read a namespace's grants", answer=_BY_ROLE, empty=UNCHANGED,
+                  "Read a namespace's grants", answer=TEXTS_BY_NAME, empty=UNCHANGED,
                   errors=(*READ_ERRORS, *no_namespace, *UNREADABLE), needs=ADMINISTER_NAMESPACE),
         Operation("grantOnNamespace", "POST", f"{of_namespace}/{{role}}", permissions.grant,
                   "Grant a role actions on a namespace", 204, body=TEXTS, errors=(*changing, *no_namespace),
@@ -127,7 +134,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   "Revoke a role's grants on a namespace", 204, errors=(*changing, *no_namespace),
                   needs=ADMINISTER_NAMESPACE),
         Operation("getTopicPermissions", "GET", of_topic, permissions.of_topic,
-                  "Read a topic's grants", answer=_BY_ROLE,
+                  "Read a topic's grants", answer=TEXTS_BY_NAME,
                   errors=(*READ_ERRORS, *no_topic, *UNREADABLE), needs=ADMINISTER_TOPIC),
         Operation("grantOnTopic", "POST", f"{of_topic}/{{role}}", permissions.grant,
                   "Grant a role actions on a topic", 204, body=TEXTS, errors=(*changing, *no_topic),

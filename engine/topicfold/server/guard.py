@@ -1,4 +1,4 @@
-"""The door: what is decided about a request before any route sees it, and the one place where errors become answers.
+"""The guard: what is decided about a request before any route sees it, and the one place where errors become answers.
 
 Pure ASGI. Refuses foreign hosts (DNS rebinding) and foreign pages (cross-site requests), doubled headers, bodies
 that are encoded or too large. Routes see the path as it was sent, still percent-encoded, so that an encoded slash

@@ -28,7 +28,7 @@ from topicfold.server.parameters import Flag
 from topicfold.server.paths import whole_topic_in
 from topicfold.server.queries import query_of
 from topicfold.server.records import labels_in
-from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, TOPIC_PATH, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.resources import CustomLabels
 
 _ALL = Flag("all", "`true`: remove all labels.")
@@ -103,8 +103,7 @@ class TopicLabels:
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with a topic's labels."""
     labels = TopicLabels(node)
-    topic = "/admin/v2/{domain:domain}/{tenant}/{namespace}/{topic}"
-    path, aliases = f"{topic}/custom-labels", (f"{topic}/custome-labels", f"{topic}/customLabels")
+    path, aliases = f"{TOPIC_PATH}/custom-labels", (f"{TOPIC_PATH}/custome-labels", f"{TOPIC_PATH}/customLabels")
     missing = (NamespaceNotFound, TopicNotFound)
     return (
         Operation("getCustomLabels", "GET", path, labels.get, "Read a topic's labels", answer=TEXT_BY_NAME,

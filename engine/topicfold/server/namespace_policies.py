@@ -32,7 +32,6 @@ from topicfold.model.policy.description import Empty, NamespaceRoute, Policy, So
 from topicfold.model.policy.resolve import broker_level, broker_value
 from topicfold.model.policy.shapes import QUOTA_TYPES
 from topicfold.model.policy.values import ListOf, MapOf, plain_value
-from topicfold.runtime.policies import namespace_policies
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import written_answer
 from topicfold.server.asking import asked_to_write, settled_namespace
@@ -43,7 +42,7 @@ from topicfold.server.paths import namespace_in
 from topicfold.server.policy_answers import done_without_body, empty_where_unset, policy_answer
 from topicfold.server.policy_requests import QUOTA_TYPE
 from topicfold.server.queries import query_of
-from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import NAMESPACE_PATH, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import checked_value, policies_of_namespaces, unset_answer
 from topicfold.wire.policy_schema import schema_of
 
@@ -62,9 +61,8 @@ class NamespacePolicy:
         """Answer what the namespace says; with `applied`, where Pulsar takes it, what the node says in its place."""
         name = namespace_in(request)
         is_applied = self.route.has_applied and _APPLIED.of(query_of(request))
-        engine = self.node.engine
-        _, etag, cut = await settled_namespace(request, self.node, name)
-        value = namespace_policies(engine, name).get(self.policy.name)
+        record, etag, cut = await settled_namespace(request, self.node, name)
+        value = record.policies.get(self.policy.name)
         if is_applied and not value:
             value = broker_value(self.policy, self.node.limits)
         unset = unset_answer(self.route, self.node.limits.local_cluster)
@@ -127,7 +125,6 @@ def operations(node: Node) -> Sequence[Operation]:
 
 def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
     policy, route = handlers.policy, handlers.route
-    one_namespace = "/admin/v2/namespaces/{tenant}/{namespace}"
     entry = policy.kind.value if isinstance(policy.kind, MapOf) else None
     noun = f"Namespace{route.path[0].upper()}{route.path[1:]}"
     title = f"a namespace's {policy.title}"
@@ -135,13 +132,13 @@ def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
     query: Declared = QUOTA_TYPE.declared if entry else {}
     applied: Declared = _APPLIED.declared if route.has_applied else {}
     yield Operation(
-        f"get{noun}", "GET", f"{one_namespace}/{route.read_path or route.path}", handlers.get, f"Read {title}",
+        f"get{noun}", "GET", f"{NAMESPACE_PATH}/{route.read_path or route.path}", handlers.get, f"Read {title}",
         answer=schema_of(policy.kind), query=applied, empty=empty_where_unset(route.unset),
         errors=(*READ_ERRORS, NamespaceNotFound, *UNREADABLE),
         needs=READ_NAMESPACE, policy=policy.topic.permission,
     )  # fmt: skip
     yield Operation(
-        f"set{noun}", route.method, f"{one_namespace}/{route.path}", handlers.set, f"Set {title}", 204,
+        f"set{noun}", route.method, f"{NAMESPACE_PATH}/{route.path}", handlers.set, f"Set {title}", 204,
         body=None if route.source is Source.TRUE else schema_of(entry or policy.kind), query=query,
         without_body=done_without_body(route.empty),
         errors=(*changing, NotFound, InvalidPolicy, PolicyUnmet, PeerCluster, UnknownCluster),
@@ -149,7 +146,7 @@ def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
     )  # fmt: skip
     if route.has_delete:
         yield Operation(
-            f"remove{noun}", "DELETE", f"{one_namespace}/{route.remove_path or route.path}", handlers.remove,
+            f"remove{noun}", "DELETE", f"{NAMESPACE_PATH}/{route.remove_path or route.path}", handlers.remove,
             f"Remove {title}", 204, query=query, errors=(*changing, NotFound), needs=ADMINISTER_NAMESPACE,
             policy=policy.topic.permission,
         )  # fmt: skip

@@ -20,7 +20,7 @@ from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in
 from topicfold.server.records import properties_in
-from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import NAMESPACE_PATH, READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
 
 Change = Callable[[Mapping[str, str]], Mapping[str, str]]
 
@@ -88,24 +88,23 @@ class NamespaceProperties:
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with a namespace's properties."""
     properties = NamespaceProperties(node)
-    path = "/admin/v2/namespaces/{tenant}/{namespace}"
     reading = (*READ_ERRORS, NamespaceNotFound, *UNREADABLE)
     changing = (*WRITE_ERRORS, NamespaceNotFound, *UNREADABLE)
     return (
-        Operation("getNamespaceProperties", "GET", f"{path}/properties", properties.get,
+        Operation("getNamespaceProperties", "GET", f"{NAMESPACE_PATH}/properties", properties.get,
                   "Read a namespace's properties", answer=TEXT_BY_NAME, empty=UNCHANGED, errors=reading,
                   needs=READ_NAMESPACE),
-        Operation("setNamespaceProperties", "PUT", f"{path}/properties", properties.set,
+        Operation("setNamespaceProperties", "PUT", f"{NAMESPACE_PATH}/properties", properties.set,
                   "Set properties, and keep the others", 204, body=TEXT_BY_NAME, without_body="nothing is set",
                   errors=changing, needs=ADMINISTER_NAMESPACE),
-        Operation("clearNamespaceProperties", "DELETE", f"{path}/properties", properties.clear,
+        Operation("clearNamespaceProperties", "DELETE", f"{NAMESPACE_PATH}/properties", properties.clear,
                   "Remove all properties", 204, errors=changing, needs=ADMINISTER_NAMESPACE),
-        Operation("getNamespaceProperty", "GET", f"{path}/property/{{key}}", properties.get_one,
+        Operation("getNamespaceProperty", "GET", f"{NAMESPACE_PATH}/property/{{key}}", properties.get_one,
                   "Read a property as plain text", media_types=(_PLAIN,), empty={200: "The property is not set."},
                   errors=reading, needs=READ_NAMESPACE),
-        Operation("setNamespaceProperty", "PUT", f"{path}/property/{{key}}/{{value}}", properties.set_one,
+        Operation("setNamespaceProperty", "PUT", f"{NAMESPACE_PATH}/property/{{key}}/{{value}}", properties.set_one,
                   "Set a property", 204, errors=changing, needs=ADMINISTER_NAMESPACE),
-        Operation("removeNamespaceProperty", "DELETE", f"{path}/property/{{key}}", properties.remove_one,
+        Operation("removeNamespaceProperty", "DELETE", f"{NAMESPACE_PATH}/property/{{key}}", properties.remove_one,
                   "Remove a property; answers its value as plain text", media_types=(_PLAIN,),
                   empty={204: "Nothing was removed, or it was when the request was first sent."},
                   errors=changing, needs=ADMINISTER_NAMESPACE),

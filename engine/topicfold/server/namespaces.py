@@ -37,11 +37,19 @@ from topicfold.server.parameters import Choice, Flag
 from topicfold.server.paths import namespace_in, tenant_in
 from topicfold.server.queries import query_of
 from topicfold.server.records import namespace_in_body
-from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, TEXTS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import (
+    CLUSTER_ERRORS,
+    NAMESPACE_PATH,
+    READ_ERRORS,
+    TEXTS,
+    TEXTS_BY_NAME,
+    UNREADABLE,
+    WRITE_ERRORS,
+    Operation,
+)
 from topicfold.wire.namespace_document import document_schema, policies_document, shown_grants
 
 _DOCUMENT = document_schema()
-_VALUES_BY_KEY = {"type": "object", "additionalProperties": TEXTS}
 _FORCE = Flag("force", "`true`: delete its topics, too.")
 _MODE = Choice("mode", "Domain of the topics.", tuple(ListingMode), ListingMode.PERSISTENT, refused=NotFound)
 """A mode that there is not is a missing resource, as Pulsar has it of values that it does not know."""
@@ -123,30 +131,29 @@ async def _written(namespace: str, topic_grants: Iterable[tuple[str, Grants]]) -
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with namespaces."""
     namespaces = Namespaces(node)
-    one_path = "/admin/v2/namespaces/{tenant}/{namespace}"
     missing = (*READ_ERRORS, NamespaceNotFound)
     return (
         Operation("listNamespaces", "GET", "/admin/v2/namespaces/{tenant}", namespaces.list,
                   "List a tenant's namespaces", answer=TEXTS, needs=Access.ANYONE,
                   errors=(*READ_ERRORS, TenantNotFound)),
-        Operation("getNamespace", "GET", one_path, namespaces.get, "Read a namespace", answer=_DOCUMENT,
+        Operation("getNamespace", "GET", NAMESPACE_PATH, namespaces.get, "Read a namespace", answer=_DOCUMENT,
                   needs=READ_NAMESPACE,
                   errors=(*missing, *UNREADABLE)),
-        Operation("createNamespace", "PUT", one_path, namespaces.create, "Create a namespace", 204, body=_DOCUMENT,
-                  without_body="it has no policies of its own", needs=ADMINISTER_TENANT,
+        Operation("createNamespace", "PUT", NAMESPACE_PATH, namespaces.create, "Create a namespace", 204,
+                  body=_DOCUMENT, without_body="it has no policies of its own", needs=ADMINISTER_TENANT,
                   errors=(*WRITE_ERRORS, TenantNotFound, AlreadyExists, InvalidPolicy, PolicyUnmet, PeerCluster,
                           UnknownCluster)),
-        Operation("deleteNamespace", "DELETE", one_path, namespaces.delete, "Delete a namespace", 204,
+        Operation("deleteNamespace", "DELETE", NAMESPACE_PATH, namespaces.delete, "Delete a namespace", 204,
                   needs=ADMINISTER_TENANT,
                   query=_FORCE.declared,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, NotEmpty)),
-        Operation("listTopicsOfNamespace", "GET", f"{one_path}/topics", namespaces.topics,
+        Operation("listTopicsOfNamespace", "GET", f"{NAMESPACE_PATH}/topics", namespaces.topics,
                   "List a namespace's topics by domain", answer=TEXTS, needs=LIST_NAMESPACE,
                   query=_MODE.declared | LISTED,
                   errors=(*LISTING_ERRORS, NotFound)),
-        Operation("listTopicCustomLabels", "GET", f"{one_path}/topicCustomLabels", namespaces.labels,
-                  "List all labels of a namespace's topics", answer=_VALUES_BY_KEY, needs=LIST_NAMESPACE,
+        Operation("listTopicCustomLabels", "GET", f"{NAMESPACE_PATH}/topicCustomLabels", namespaces.labels,
+                  "List all labels of a namespace's topics", answer=TEXTS_BY_NAME, needs=LIST_NAMESPACE,
                   errors=(*missing, Overloaded),
-                  aliases=[f"{one_path}/{spelling}" for spelling in
+                  aliases=[f"{NAMESPACE_PATH}/{spelling}" for spelling in
                            ("topicCustomeLabels", "topic-custom-labels", "topic-custome-labels")]),
     )  # fmt: skip

@@ -19,7 +19,6 @@ from topicfold.model.policy.description import NO_ANSWER
 from topicfold.model.policy.shapes import LONG
 from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.values import read_value
-from topicfold.runtime.policies import namespace_policies
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import written_answer
 from topicfold.server.asking import asked_to_write, settled_namespace
@@ -27,7 +26,7 @@ from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
 from topicfold.server.policy_answers import empty_where_unset, policy_answer
-from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import NAMESPACE_PATH, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.policy_schema import schema_of
 
 _POLICY = BY_NAME["offloadPolicies"]
@@ -46,8 +45,8 @@ class OffloadLimit:
     async def get(self, request: Request) -> Response:
         """Answer the member."""
         name = namespace_in(request)
-        _, etag, cut = await settled_namespace(request, self.node, name)
-        value = namespace_policies(self.node.engine, name).get(_POLICY.name, {}).get(self.member)
+        record, etag, cut = await settled_namespace(request, self.node, name)
+        value = record.policies.get(_POLICY.name, {}).get(self.member)
         return policy_answer(LONG, value, self.unset, cut, etag, is_stored=True)
 
     async def set(self, request: Request) -> Response:
@@ -86,7 +85,7 @@ def operations(node: Node) -> Sequence[Operation]:
 
 
 def _operations_of(limit: OffloadLimit) -> Iterator[Operation]:
-    path = f"/admin/v2/namespaces/{{tenant}}/{{namespace}}/{limit.path}"
+    path = f"{NAMESPACE_PATH}/{limit.path}"
     noun = f"Namespace{limit.path[0].upper()}{limit.path[1:]}"
     title = f"a namespace's {limit.title}"
     permission = _POLICY.topic.permission

@@ -31,11 +31,10 @@ from topicfold.server.paths import topic_in
 from topicfold.server.policy_answers import done_without_body, empty_where_unset
 from topicfold.server.policy_entries import BacklogQuota, SubscriptionRate
 from topicfold.server.policy_requests import APPLIED, whole_topic
-from topicfold.server.routes import GLOBAL, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import GLOBAL, READ_ERRORS, TOPIC_PATH, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.server.topic_policy import TopicPolicy
 from topicfold.wire.policy_schema import schema_of
 
-_TOPIC = "/admin/v2/{domain:domain}/{tenant}/{namespace}/{topic}"
 _ENTRY_BY_ENTRY: Mapping[str, type[TopicPolicy]] = {QUOTAS: BacklogQuota, "subscriptionPolicies": SubscriptionRate}
 _MISSING = (NamespaceNotFound, TopicNotFound, PoliciesDisabled, *UNREADABLE)
 _WRITE_ERRORS = (
@@ -63,7 +62,7 @@ class AllPolicies:
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with the policies of topics."""
     made = [operation for policy in POLICIES for operation in _operations_of(node, policy)]
-    delete = Operation("deleteTopicPolicies", "DELETE", f"{_TOPIC}/policies", AllPolicies(node).delete,
+    delete = Operation("deleteTopicPolicies", "DELETE", f"{TOPIC_PATH}/policies", AllPolicies(node).delete,
                        "Remove all of a topic's own policies", 204, errors=(*WRITE_ERRORS, *UNREADABLE),
                        needs=ADMINISTER_NAMESPACE,
                        policy="MAX_PRODUCERS")  # fmt: skip
@@ -73,10 +72,10 @@ def operations(node: Node) -> Sequence[Operation]:
 def _operations_of(node: Node, policy: Policy) -> Iterator[Operation]:
     route = policy.topic
     handlers = _ENTRY_BY_ENTRY.get(policy.name, TopicPolicy)(node, policy)
-    path, name = f"{_TOPIC}/{route.path}", policy.name[0].upper() + policy.name[1:]
+    path, name = f"{TOPIC_PATH}/{route.path}", policy.name[0].upper() + policy.name[1:]
     scope: Declared = GLOBAL.declared if route.has_global else {}
     yield Operation(
-        f"getTopic{name}", "GET", f"{_TOPIC}/{route.read_path or route.path}", handlers.get,
+        f"getTopic{name}", "GET", f"{TOPIC_PATH}/{route.read_path or route.path}", handlers.get,
         f"Read a topic's {policy.title}", answer=schema_of(handlers.shown_kind),
         query=scope | (APPLIED.declared if route.has_applied else {}),
         empty=empty_where_unset(route.unset, route.absent),

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import InvalidRequest, NamespaceNotFound, TopicNotFound
-from topicfold.model.names import PERSISTENT, TopicName, partition_base
+from topicfold.model.names import PERSISTENT, TopicName
 from topicfold.model.permissions import READ_TOPIC, UPDATE_TOPIC
 from topicfold.model.updates import remove_property, set_properties
 from topicfold.runtime.policies import readable
@@ -21,7 +21,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
 from topicfold.server.queries import one, query_of
 from topicfold.server.records import properties_in
-from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, TOPIC_PATH, UNREADABLE, WRITE_ERRORS, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Properties:
         node = self.node
         cut = await settled(request, node, name.namespace)
         if node.reading.is_partition(name):
-            name = name._replace(local=partition_base(name.local) or name.local)
+            name = name.whole
         view = node.reading.topic(name)
         return record_answer(dict(readable(view).properties), cut, view.etag)
 
@@ -65,7 +65,7 @@ class Properties:
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with a topic's properties."""
     properties = Properties(node)
-    path = "/admin/v2/{domain:domain}/{tenant}/{namespace}/{topic}/properties"
+    path = f"{TOPIC_PATH}/properties"
     missing = (NamespaceNotFound, TopicNotFound, *UNREADABLE)
     return (
         Operation("getTopicProperties", "GET", path, properties.get, "Read a topic's properties", answer=TEXT_BY_NAME,

@@ -17,7 +17,7 @@ from topicfold.model.policy.changes import contradicts
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import broker_level
 from topicfold.model.policy.retention import RETENTION_BELOW
-from topicfold.model.policy.values import whole_number
+from topicfold.model.policy.values import kind_of, whole_number
 from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TenantRecord, frozen
 from topicfold.wire.namespace_document import policies_in_document
 from topicfold.wire.resources import Resource, TenantInfo
@@ -39,7 +39,7 @@ def labels_in(body: Any, rules: LabelRules) -> Mapping[str, str]:
         )
     others = ((key, value) for key, value in labels.items() if not isinstance(value, str))
     wrong = [
-        {"path": f"labels.{step(key)}", "reason": f"the value must be text, not {_kind(value)}"}
+        {"path": f"labels.{step(key)}", "reason": f"the value must be text, not {kind_of(value)}"}
         for key, value in islice(others, MAX_VIOLATIONS)
     ]
     if wrong:
@@ -62,7 +62,7 @@ def properties_in(body: Any) -> Mapping[str, str]:
     if not isinstance(body, dict):
         raise InvalidRequest("the body must be an object of properties: text by name")
     wrong = [
-        {"path": step(key), "reason": f"the value must be text, not {_kind(value)}"}
+        {"path": step(key), "reason": f"the value must be text, not {kind_of(value)}"}
         for key, value in body.items()
         if not isinstance(value, (str, int, float))
     ]
@@ -81,7 +81,7 @@ def partitions_in(body: Any) -> tuple[int, Mapping[str, str]]:
     given, properties = (body.get("partitions"), body.get("properties")) if isinstance(body, dict) else (body, None)
     count = whole_number(given)
     if count is None:
-        found = f"{given}" if isinstance(given, float) else _kind(given)
+        found = f"{given}" if isinstance(given, float) else kind_of(given)
         raise InvalidRequest(f"the body must be a whole number of partitions, not {found}")
     if count <= 0:
         raise HTTPException(406, "Number of partitions should be more than 0")
@@ -131,7 +131,7 @@ def namespace_in_body(body: Any, limits: Limits) -> NamespaceRecord:
     """
     document = {} if body is None else body
     if not isinstance(document, dict):
-        raise InvalidRequest(f"the body must be an object, not {_kind(body)}")
+        raise InvalidRequest(f"the body must be an object, not {kind_of(body)}")
     policies = policies_in_document(document, limits)
     if contradicts(policies, broker_level(limits)):
         raise PolicyUnmet(RETENTION_BELOW.replace("topic", "namespace"))
@@ -195,8 +195,3 @@ def _as_text(value: str | float) -> str:
     if isinstance(value, float) and abs(value) >= _EXACT_BELOW:
         raise InvalidRequest(f"the number {value:g} is too large to be kept exactly", hint="Send it as text.")
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _kind(value: Any) -> str:
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list", dict: "an object"}
-    return names.get(type(value), "null")

@@ -42,10 +42,18 @@ TEXTS = {"type": "array", "items": {"type": "string"}}
 """The shape of a list of texts."""
 TEXT_BY_NAME = {"type": "object", "additionalProperties": {"type": "string"}}
 """The shape of an object whose members are texts."""
+TEXTS_BY_NAME = {"type": "object", "additionalProperties": TEXTS}
+"""The shape of an object whose members are lists of texts."""
 DRY_RUN = {204: "A dry run: the change would succeed."}
 
 DOMAIN = "{domain:domain}"
 """The segment of a path that is a topic's domain."""
+NAMESPACE_PATH = "/admin/v2/namespaces/{tenant}/{namespace}"
+"""One namespace's path."""
+TOPICS_PATH = f"/admin/v2/{DOMAIN}/{{tenant}}/{{namespace}}"
+"""The path of a namespace's topics of one domain."""
+TOPIC_PATH = f"{TOPICS_PATH}/{{topic}}"
+"""One topic's path."""
 TOPICS_DOMAIN = "topics"
 """PIP-451's spelling of `persistent` in a path."""
 NAMESPACES_QUERY = "namespace*"

@@ -40,6 +40,8 @@ from topicfold.server.routes import (
     READ_ERRORS,
     TEXT_BY_NAME,
     TEXTS,
+    TOPIC_PATH,
+    TOPICS_PATH,
     UNREADABLE,
     WRITE_ERRORS,
     Operation,
@@ -175,33 +177,29 @@ def creation(record: TopicRecord) -> tuple[object, ...]:
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with topics, their labels aside."""
     topics = Topics(node)
-    all_of = "/admin/v2/{domain:domain}/{tenant}/{namespace}"
-    one = f"{all_of}/{{topic}}"
     creating = (*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, AlreadyExists)
     ending = (*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind)
     return (
-        Operation("getPartitions", "GET", f"{one}/partitions", topics.partitions, "Read the number of partitions",
-                  query=_MAY_BE_MISSING.declared,
-                  needs=LIST_TOPIC,
+        Operation("getPartitions", "GET", f"{TOPIC_PATH}/partitions", topics.partitions,
+                  "Read the number of partitions", query=_MAY_BE_MISSING.declared, needs=LIST_TOPIC,
                   answer=PartitionMetadata, errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, *UNREADABLE)),
-        Operation("createPartitionedTopic", "PUT", f"{one}/partitions", topics.create_partitioned,
+        Operation("createPartitionedTopic", "PUT", f"{TOPIC_PATH}/partitions", topics.create_partitioned,
                   "Create a partitioned topic", 204, needs=MANAGE_TOPIC, body=_COUNT, other_bodies=_OR_METADATA,
                   errors=creating),
-        Operation("growPartitions", "POST", f"{one}/partitions", topics.grow, "Increase the number of partitions", 204,
-                  needs=MANAGE_TOPIC,
-                  body=_COUNT, other_bodies=_OR_METADATA,
+        Operation("growPartitions", "POST", f"{TOPIC_PATH}/partitions", topics.grow,
+                  "Increase the number of partitions", 204, needs=MANAGE_TOPIC, body=_COUNT, other_bodies=_OR_METADATA,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind,
                           FewerPartitions)),
-        Operation("deletePartitionedTopic", "DELETE", f"{one}/partitions", topics.delete_partitioned,
+        Operation("deletePartitionedTopic", "DELETE", f"{TOPIC_PATH}/partitions", topics.delete_partitioned,
                   "Delete a partitioned topic", 204, needs=MANAGE_TOPIC, query=_FORCE.declared,
                   headers=(headers.DELETED_KAFKA_TOPIC,), errors=ending),
-        Operation("listPartitionedTopics", "GET", f"{all_of}/partitioned", topics.list_partitioned,
+        Operation("listPartitionedTopics", "GET", f"{TOPICS_PATH}/partitioned", topics.list_partitioned,
                   "List partitioned topics", answer=TEXTS, needs=LIST_NAMESPACE, query=LISTED,
                   errors=(*READ_ERRORS, NamespaceNotFound)),
-        Operation("createTopic", "PUT", one, topics.create, "Create a topic", 204, needs=MANAGE_TOPIC,
+        Operation("createTopic", "PUT", TOPIC_PATH, topics.create, "Create a topic", 204, needs=MANAGE_TOPIC,
                   body=TEXT_BY_NAME, without_body="it has no properties", errors=creating),
-        Operation("deleteTopic", "DELETE", one, topics.delete, "Delete a topic", 204, needs=MANAGE_TOPIC,
+        Operation("deleteTopic", "DELETE", TOPIC_PATH, topics.delete, "Delete a topic", 204, needs=MANAGE_TOPIC,
                   query=_FORCE.declared, headers=(headers.DELETED_KAFKA_TOPIC,), errors=ending),
-        Operation("listTopics", "GET", all_of, topics.list, "List topics", answer=TEXTS, needs=LIST_NAMESPACE,
+        Operation("listTopics", "GET", TOPICS_PATH, topics.list, "List topics", answer=TEXTS, needs=LIST_NAMESPACE,
                   query=LISTED | PROPERTIES, headers=(headers.PROPERTIES,), errors=LISTING_ERRORS),
     )  # fmt: skip

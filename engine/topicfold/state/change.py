@@ -53,12 +53,11 @@ def row_of(topic: Aggregate, decode: DecodeIndexed) -> TopicRow | None:
 class TopicDelta(NamedTuple):
     """What is shown of one topic before and after an accepted event; None if it was or is not live.
 
-    `key` is its key in the namespace, `number` its number there.
+    `key` is its key in the namespace.
     """
 
     namespace: str
     key: str
-    number: int
     before: TopicRow | None
     after: TopicRow | None
     offset: int
@@ -81,7 +80,7 @@ class TopicChange(NamedTuple):
     def delta(self) -> TopicDelta:
         """Return what is shown before and after. Cost: twice that of `row_of`."""
         before, after = row_of(self.before, self.decode), row_of(self.after, self.decode)
-        return TopicDelta(self.namespace, self.key, self.number, before, after, self.offset)
+        return TopicDelta(self.namespace, self.key, before, after, self.offset)
 
 
 class NamespaceTurn(NamedTuple):

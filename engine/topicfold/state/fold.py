@@ -306,7 +306,7 @@ NewState = Callable[[int], PartitionState]
 
 def _shows_other_labels(change: TopicChange) -> bool:
     """Return whether the labels shown have changed, although no operation of the event claims a change."""
-    _, _, _, was, shows, _ = change.delta()
+    _, _, was, shows, _ = change.delta()
     return (was and was.labels) != (shows and shows.labels)
 
 

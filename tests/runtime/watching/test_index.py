@@ -41,7 +41,7 @@ def row(**labels: str) -> TopicRow:
 
 def delta(key: str, before: TopicRow | None, after: TopicRow | None) -> TopicDelta:
     """Return a change of the topic `key`."""
-    return TopicDelta("a/b", key, 0, before, after, 0)
+    return TopicDelta("a/b", key, before, after, 0)
 
 
 def filed(*groups: Group, labels: Sequence[LabelIndex] = ()) -> WatchIndex:

@@ -32,9 +32,9 @@ def offsets(window: Window, start: int, end: int = 10**6) -> list[int]:
 def test_what_goes_in_comes_out_equal() -> None:
     window = Window({0: 0})
     seen = [
-        (TopicDelta("a/b", "orders", 5, BEFORE, AFTER, 7), b"audit"),
-        (TopicDelta("a/b", "orders", 5, None, AFTER, 8), b""),
-        (TopicDelta("a/b", "orders", 5, AFTER, None, 9), b"x"),
+        (TopicDelta("a/b", "orders", BEFORE, AFTER, 7), b"audit"),
+        (TopicDelta("a/b", "orders", None, AFTER, 8), b""),
+        (TopicDelta("a/b", "orders", AFTER, None, 9), b"x"),
         (NamespaceTurn("a/b", False, 11), b"y"),
     ]
     for effect, audit in seen:
@@ -146,7 +146,7 @@ def test_where_a_namespace_ended_last_is_known_as_far_back_as_the_window_goes() 
 def test_where_a_live_topic_had_its_own_grants_changed_last_is_known_as_far_back_as_the_window_goes() -> None:
     window = Window({0: 0}, size=10)
     for before, after, offset in ((BEFORE, AFTER, 1), (AFTER, AFTER, 2), (AFTER, BEFORE, 3), (AFTER, None, 4)):
-        window.add(0, TopicDelta("a/b", "orders", 5, before, after, offset), b"")
+        window.add(0, TopicDelta("a/b", "orders", before, after, offset), b"")
     assert window.has_other_grants(0, "a/b", "orders", 3)
     assert not window.has_other_grants(0, "a/b", "orders", 4)
     assert not window.has_other_grants(0, "a/b", "other", 0)
@@ -164,7 +164,7 @@ def granted(count: int, *more: str) -> TopicRow:
 def changes_of(*rows: TopicRow | None, key: str = "orders", start: int = 0) -> list[TopicDelta]:
     """Return what makes each of `rows` of a topic the one after it."""
     pairs = enumerate(pairwise(rows), start)
-    return [TopicDelta("a/b", key, 5, before, after, offset) for offset, (before, after) in pairs]
+    return [TopicDelta("a/b", key, before, after, offset) for offset, (before, after) in pairs]
 
 
 def test_many_grants_come_out_as_they_went_in_whatever_becomes_of_them() -> None:

@@ -18,7 +18,7 @@ class Limits:
 
     `entry_filters` None allows any filter. `local_cluster` is this cluster's name; `clusters` are those known from
     settings. `defaults` are values by policy name for when neither topic nor namespace sets one; they take precedence
-    over the table's own.
+    over the table's own. Equal ones have equal hashes, so that what follows from them can be cached.
     """
 
     max_message_bytes: int = MAX_MESSAGE_BYTES
@@ -29,8 +29,4 @@ class Limits:
     clusters: frozenset[str] = frozenset({"standalone"})
     policies_enabled: bool = True
     refuses_unknown: bool = False
-    defaults: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
-
-    def __hash__(self) -> int:
-        """Return the same for equal ones, so that what follows from them can be cached; a mapping has no hash."""
-        return hash((self.max_message_bytes, self.local_cluster, self.clusters))
+    defaults: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}), hash=False)

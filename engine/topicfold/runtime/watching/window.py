@@ -202,7 +202,7 @@ def _packed(effect: Effect | TopicDelta, audit: bytes, grants: ManyGrants) -> tu
     label that did not change is in them once.
     """
     if isinstance(effect, TopicChange):
-        packed = marshal.dumps((effect[:3], _stored(effect.before), _stored(effect.after), effect.offset, audit))
+        packed = marshal.dumps((effect[:2], _stored(effect.before), _stored(effect.after), effect.offset, audit))
         return packed, len(packed)
     if isinstance(effect, NamespaceTurn):
         packed = marshal.dumps((tuple(effect), audit))
@@ -213,10 +213,10 @@ def _packed(effect: Effect | TopicDelta, audit: bytes, grants: ManyGrants) -> tu
         if before and after and before.grants and before.grants == after.grants:
             after = after._replace(grants=before.grants)
         rows = before and _plain(before), after and _plain(after)
-        packed = marshal.dumps((effect[:3], *rows, effect.offset, audit))
+        packed = marshal.dumps((effect[:2], *rows, effect.offset, audit))
         return packed, len(packed)
     rows = before and _plain(before, around.before), after and _plain(after, around.after)
-    packed = marshal.dumps((effect[:3], *rows, effect.offset, audit))
+    packed = marshal.dumps((effect[:2], *rows, effect.offset, audit))
     return (packed, _list(around.before), _list(around.after)), len(packed) + around.added_bytes
 
 
@@ -230,9 +230,9 @@ def _unpacked(said: tuple[Any, ...], lists: list[bytes], wholes: dict[int, Grant
     """Return what happened. `wholes` are the lists of grants that were read already, by which bytes they were."""
     if len(said) == _PARTS_OF_TURN:
         return NamespaceTurn(*said[0]), said[1]
-    (namespace, key, number), *sides, offset, audit = said
+    (namespace, key), *sides, offset, audit = said
     before, after = (side and _row(side, whole, wholes) for side, whole in zip(sides, lists, strict=True))
-    return TopicDelta(namespace, key, number, before, after, offset), audit
+    return TopicDelta(namespace, key, before, after, offset), audit
 
 
 def _stored(topic: Aggregate) -> tuple[Any, ...] | None:

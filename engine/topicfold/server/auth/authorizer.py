@@ -15,7 +15,7 @@ from pyroaring import BitMap
 from starlette.requests import Request
 
 from topicfold.errors import Forbidden, InvalidRequest
-from topicfold.model.names import TopicName, partition_base
+from topicfold.model.names import TopicName
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.permissions import ADMINISTER_NAMESPACE, MANAGE_TOPIC, Access, Need, Permission, Right, Scope
 from topicfold.runtime.engine import Engine
@@ -112,7 +112,7 @@ class Authorizer:
             if request.method == "PUT" and request.scope["route"].operation.needs == MANAGE_TOPIC:
                 place = place.namespace
             else:
-                place = place._replace(local=partition_base(place.local) or place.local)
+                place = place.whole
         principal = _asking(request)
         granted = self._rights.granted_on(place, principal.name)
         return remedy_on(_noun(place), str(place), principal, right.permission, granted)
