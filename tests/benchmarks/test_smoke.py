@@ -22,7 +22,7 @@ def test_selectors_find_what_a_scan_finds() -> None:
 def test_wildcards_find_what_a_scan_finds() -> None:
     with Site(QUICK) as site:
         rows = list(wildcards.run(site))
-    assert [each.goal is None for each in rows] == [False, False, False, True, False, False, True]
+    assert [each.goal is None for each in rows] == [False, False, False, True, False, False, True, True]
 
 
 def test_memory_states_bytes_beside_plain_dictionaries() -> None:

@@ -1,6 +1,6 @@
 """Wildcards: patterns over many topics, a name against a pattern, a new topic against many patterns.
 
-Names have three segments, the last of them unique, and one in ten has a fourth.
+Names have three segments, the last of them unique, and one in ten has a fourth; then two to seven, most of them shared.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from topicfold.state.topic_table import TopicTable
 PATTERNS = ["**", "*__*__*", "team-7__**", "team-7__*__*", "team-7__r3__*", "team-7__r3__*__dlq", "*__r3__*",
             "*__*__*__dlq", "*__*__svc-0000777", "*__*__svc-0000777__**", "team-7__r3__svc-0000777"]  # fmt: skip
 LARGE_AND_LARGE = "*__r3__*__dlq"
+MIXED = ["e0__**", "e0__*__**", "e0__r1__**", "e0__*__*__k2__*", "*__r1__*__k2__**", "*__*__t5__*__*", "*__*__*__*__**"]
+"""For names of two to seven segments."""
 REGISTERED = 10_000
 _REPEATS = 200
 _BATCH = 100
@@ -42,6 +44,14 @@ class Subject:
     order: NameOrder
     registered: list[str]
     index: PatternIndex[int] = field(default_factory=PatternIndex)
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """Names of many lengths, and their index."""
+
+    keys: list[str]
+    index: NameIndex
 
 
 def run(site: Site) -> Iterator[Row]:
@@ -69,6 +79,13 @@ def run(site: Site) -> Iterator[Row]:
     yield row(one, "µs", timings[match_seconds], *walk, Goal("ours", "≤", 0.5))
     new = f"wildcards: a new topic against {REGISTERED:,} patterns"
     yield row(new, "µs", timings[find_seconds], "each tried", timings[try_each_seconds], Goal("ours", "≤", 3))
+    with Worker(mixed_names, count) as worker:
+        worker.run(compare_mixed)
+        for _ in range(site.sizes.pairs):
+            for each in (mixed_seconds, mixed_scan_seconds):
+                timings[each].append(worker.run(each) * 1e6)
+    mixed = f"wildcards: as a set, names of 2 to 7 segments, slowest of {len(MIXED)} patterns"
+    yield row(mixed, "µs", timings[mixed_seconds], "scan over names", timings[mixed_scan_seconds])
     with Worker(no_topics) as worker:
         ours = worker.run(index_bytes, count) / count
     with Worker(no_topics) as worker:
@@ -80,6 +97,13 @@ def key_of(number: int) -> str:
     """Return the name of topic `number` inside its namespace."""
     scattered = number * 2_654_435_761 % 2**32 >> 8
     return f"team-{scattered % 200}__r{scattered // 200 % 5}__svc-{number:07d}" + "__dlq" * (number % 10 == 0)
+
+
+def mixed_key_of(number: int) -> str:
+    """Return a name of two to seven segments, all but one of which many names share."""
+    scattered = number * 2_654_435_761 % 2**32 >> 8
+    shared = [f"e{scattered % 3}", f"r{scattered // 3 % 4}", f"t{scattered // 12 % 40}", f"k{scattered // 480 % 8}"]
+    return "__".join([*shared[: 1 + number % 4], f"n{number}", *["retry", "dlq"][: number % 3]])
 
 
 @asynccontextmanager
@@ -98,6 +122,32 @@ async def named_topics(count: int) -> AsyncIterator[Subject]:
     for number, text in enumerate(registered):
         subject.index.add(parse_pattern(text), number)
     yield subject
+
+
+@asynccontextmanager
+async def mixed_names(count: int) -> AsyncIterator[Mixed]:
+    """Give an index of `count` names of many lengths."""
+    keys = [mixed_key_of(number) for number in range(count)]
+    numbers = {key: number for number, key in enumerate(keys)}
+    yield Mixed(keys, _filled(NameIndex(numbers, keys, SEPARATOR), count))
+
+
+async def compare_mixed(mixed: Mixed) -> None:
+    """See that the index finds what a scan finds."""
+    for text in MIXED:
+        assert [mixed.keys[each] for each in mixed.index.matching(parse_pattern(text))] == _scan(mixed.keys, text)
+
+
+async def mixed_seconds(mixed: Mixed) -> float:
+    """Return the median seconds of the pattern that takes longest, until there is a set."""
+    return max(_median(mixed.index.matching, parse_pattern(text)) for text in MIXED)
+
+
+async def mixed_scan_seconds(mixed: Mixed) -> float:
+    """Return the seconds of a scan."""
+    start = time.perf_counter()
+    _scan(mixed.keys, "e0__r1__**")
+    return time.perf_counter() - start
 
 
 async def compare(subject: Subject) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.model.naive_pattern import CASES, EXAMPLES, naive_matches, names, patterns
+from tests.model.naive_pattern import CASES, EXAMPLES, SMALL_NAMES, SMALL_PATTERNS, naive_matches, names, patterns
 from topicfold.model.names import local_of_key
 from topicfold.model.pattern import parse_pattern
 from topicfold.state import name_index
@@ -89,6 +91,15 @@ def test_a_pattern_finds_what_a_scan_finds(history: list[tuple[str, bool]], text
     topics = Names(history)
     for text in texts:
         assert topics.found(text) == topics.scanned(text)
+
+
+@every_way
+def test_every_small_pattern_finds_what_a_scan_finds_while_names_come_and_go() -> None:
+    topics = Names([])
+    for key in Random(7).choices([name for name in SMALL_NAMES if name], k=120):
+        topics.put(key, topics.numbers.get(key) not in topics.live)
+        for text in SMALL_PATTERNS:
+            assert topics.found(text) == topics.scanned(text)
 
 
 @every_way
