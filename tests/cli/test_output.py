@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -204,3 +205,8 @@ def _latin_1(monkeypatch: pytest.MonkeyPatch) -> io.TextIOWrapper[io.BytesIO]:
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     monkeypatch.setattr(sys, "stdout", stdout)
     return stdout
+
+
+def test_yaml_has_bytes_that_are_no_text_escaped() -> None:
+    text = to_yaml({"file": os.fsdecode(b"/t/\xff"), "name": "orders"})
+    assert text == 'file: "/t/\\uDCFF"\nname: orders\n'

@@ -18,9 +18,16 @@ _AT_ONCE = 256
 
 def write_yaml(data: Any, *, is_ascii: bool, default_flow_style: bool | None = False) -> str:
     """Return `data` as YAML, its members in their order; with `is_ascii` all other characters are escaped too."""
-    written: str = yaml.dump(
-        data, Dumper=_DUMPER, sort_keys=False, allow_unicode=not is_ascii, default_flow_style=default_flow_style
-    )
+    options: dict[str, Any] = {
+        "sort_keys": False,
+        "allow_unicode": not is_ascii,
+        "default_flow_style": default_flow_style,
+    }
+    try:
+        written: str = yaml.dump(data, Dumper=_DUMPER, **options)
+    except UnicodeEncodeError:
+        # libyaml takes no surrogates, which stand for bytes that are no UTF-8: in the name of a file, for one.
+        written = yaml.dump(data, Dumper=_PYTHONS_OWN, **options)
     return escape_steering(written)
 
 
@@ -41,6 +48,12 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if steers(text) else None)
 
 
+def _dumper(base: Any) -> Any:
+    made: Any = type("_Dumper", (base,), {})
+    made.add_representer(str, _represent_text)
+    return made
+
+
+_PYTHONS_OWN = _dumper(yaml.SafeDumper)
 # libyaml's, where PyYAML was built with it: a list of 20,000 topics takes a quarter of the time.
-_DUMPER: Any = type("_Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
-_DUMPER.add_representer(str, _represent_text)
+_DUMPER = _dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper))
