@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -204,3 +205,12 @@ def _latin_1(monkeypatch: pytest.MonkeyPatch) -> io.TextIOWrapper[io.BytesIO]:
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     monkeypatch.setattr(sys, "stdout", stdout)
     return stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "written"), [(os.fsdecode(b"/t/\xff"), r'"/t/\uDCFF"'), ("\U0001f389 é", "\U0001f389 é"), (r"\U", r"\U")]
+)
+def test_yaml_shows_emoji_as_they_are_and_bytes_that_are_no_text_escaped(text: str, written: str) -> None:
+    shown = write_yaml({"file": text, "name": "orders"}, is_ascii=False)
+    assert shown == f"file: {written}\nname: orders\n"
+    assert yaml.safe_load(shown)["file"] == text

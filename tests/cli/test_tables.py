@@ -45,6 +45,11 @@ def test_a_name_of_several_words_is_broken_between_them(shown: Shown) -> None:
     assert firsts == ["subscription", "ExpirationTimeIn", "Minutes", "x" * 19, "x" * 16]
 
 
+def test_words_that_fill_a_column_to_its_end_stay_in_one_line(shown: Shown) -> None:
+    lines = shown(44, ("POLICY", "VALUE"), [("maxConsumersPerSubscription", "1,2,3,4,5,6,7,8,9,10,11" * 2)])
+    assert [line.split()[0] for line in lines[1:]] == ["maxConsumers", "Per", "Subscription"]
+
+
 def test_the_last_column_is_wrapped_at_its_commas(shown: Shown) -> None:
     lines = shown(60, HEADER, [("orders", "1", ",".join(f"key{n}=value{n}" for n in range(6)))])
     assert lines == [

@@ -243,6 +243,12 @@ def test_a_policy_that_was_set_says_who_enforces_it(run: Run, words: str, said: 
     run("topicPolicies", "delete", "orders")
 
 
+def test_kafka_has_no_topic_for_one_that_is_not_persistent(run: Run) -> None:
+    run("topics", "create", "non-persistent://public/default/brief")
+    said = run("topicPolicies", "set-retention", "non-persistent://public/default/brief", "-t", "9d", "-s", "-1").err
+    assert said.splitlines()[1] == "it is not enforced: non-persistent topics have no Kafka topic"
+
+
 def test_the_group_has_a_second_spelling(run: Run) -> None:
     assert run("topic-policies", "get-retention", "orders").out == "null\n"
     assert "topic-policies" not in run("--help").out

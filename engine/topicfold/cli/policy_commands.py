@@ -17,6 +17,7 @@ from topicfold.cli.policy_output import change_line, show_policy
 from topicfold.cli.policy_places import OnNamespaces, OnTopics, Place
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
+from topicfold.model.names import NON_PERSISTENT
 from topicfold.model.policy.description import EnforcedBy, Policy
 from topicfold.model.policy.kafka_settings import kafka_settings
 from topicfold.model.policy.options import Command
@@ -105,7 +106,8 @@ def _setting(place: Place, policy: Policy, command: Command) -> Made:
         written = place.set(session, meant, entry, given, value)
         what, said = _what(meant, entry, given), change_line(value)
         done, already = f"set {what} to {said} on", f"its {what} was {said} before"
-        session.show_change(done, place.name(given), written, already, _enforcement(meant, value))
+        name = place.name(given)
+        session.show_change(done, name, written, already, _enforcement(name, meant, value))
 
     options = [parameter(option, policy.kind) for option in command.options]
     parameters = [*place.which(policy, reads=False), *options, *_entry(command)]
@@ -114,12 +116,14 @@ def _setting(place: Place, policy: Policy, command: Command) -> Made:
     return Made(with_parameters(set_it, parameters, help_text, example), CHANGE_OPTIONS)
 
 
-def _enforcement(policy: Policy, value: Any) -> str:
-    """Return what has to be known of a value that was set: Topicfold itself does not act on it."""
+def _enforcement(name: str, policy: Policy, value: Any) -> str:
+    """Return what has to be known of a value that was set on `name`: Topicfold itself does not act on it."""
     if policy.enforced_by is EnforcedBy.NOTHING:
         return "it is not enforced: Kafka has nothing like it"
     if not kafka_settings(policy.name, value):
         return "it is not enforced: Kafka has nothing like this value"
+    if name.startswith(f"{NON_PERSISTENT}://"):
+        return "it is not enforced: non-persistent topics have no Kafka topic"
     return "'topicfold enforce' writes it into Kafka, while that runs"
 
 

@@ -153,7 +153,7 @@ def _wrapped(cell: str, width: int) -> list[str]:
     while _width(cell) > width:
         end = _fitting(cell, width)
         ends = (max(cell.rfind(mark, 0, end) for mark in marks) + 1 for marks in _BREAKS)
-        words = (found.end() for found in _WORDS_IN_ONE.finditer(cell, 0, end))
+        words = (found.end() for found in _WORDS_IN_ONE.finditer(cell, 0, end + 1))
         end = _outside_a_time(cell, next(filter(None, ends), max(words, default=end)))
         pieces.append(cell[:end].rstrip())
         cell = cell[end:]
