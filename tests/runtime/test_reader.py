@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from tests.builders import NAMESPACE, an_id, empty_state, event, namespace_put, operation, topic_put
+from tests.builders import NAMESPACE, an_id, empty_state, event, namespace_put, operation, topic_delete, topic_put
 from tests.golden.replay import recorded, started
 from tests.state.histories import PARTITION, Log, logs
 from topicfold.errors import LevelUnsupported, LogGap, NotReady, OperatorNeeded
@@ -185,6 +185,19 @@ def test_a_topic_that_is_changed_several_times_in_a_batch_is_indexed_once_as_it_
     assert [list(state.topics[NAMESPACE].matching({"team": team})) for team in ("pay", "ship")] == [[], [0]]
     reader_of(state).deliver(entries(encode_event(labelled(5, "ship")), start=4))
     assert len(decoded) == 1
+    assert check(state) == []
+
+
+def test_a_topic_without_payload_is_indexed_anew_where_it_ends_or_begins_though_its_payload_stays_the_same() -> None:
+    state = empty_state()
+    empty = topic_put(2, an_id(1))._replace(payload_schema=0, payload=b"")
+    reader_of(state).deliver(entries(MADE, encode_event(empty)))
+    assert list(state.topics[NAMESPACE].undecodable) == [0]
+    reader_of(state).deliver(entries(encode_event(topic_delete(3, an_id(1), an_id(2))), start=2))
+    assert list(state.topics[NAMESPACE].undecodable) == check(state) == []
+    again = empty._replace(event_id=an_id(4), base=an_id(3))
+    reader_of(state).deliver(entries(encode_event(again), start=3))
+    assert list(state.topics[NAMESPACE].undecodable) == [0]
     assert check(state) == []
 
 

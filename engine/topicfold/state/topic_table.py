@@ -1,7 +1,8 @@
 """The topics of one namespace: one row each, in columns, found by number or by key.
 
 A topic keeps its number as long as the namespace lives, even when deleted, so its tombstone keeps its version. Sets
-hold numbers; names are only produced at the edge. A row changes together with the label index, in one call.
+hold numbers; names are only produced at the edge. A row changes in one call, and what its payload says is indexed in
+another, before anybody reads.
 
 Memory: about 60 bytes a row, plus the name, the payload and the postings.
 """
