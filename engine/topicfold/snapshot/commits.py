@@ -13,7 +13,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -217,7 +217,8 @@ def put_commit(root: Path, commit: Commit) -> Commit | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not put_if_absent(path, json.dumps({"sha256": sha256, "commit": text}).encode()):
         return None
-    return replace(commit, sha256=sha256)
+    # As whoever reads it has it: the tables say the same of it, in the same order, whoever publishes it.
+    return _commit(json.loads(text), sha256)
 
 
 def require_log(commit: Commit, incarnation: bytes, partitions: int, directory: str) -> None:
