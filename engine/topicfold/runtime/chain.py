@@ -1,8 +1,8 @@
 """The chain of an aggregate's accepted events, walked backwards through the log from its current version.
 
-Each event names its base, and says where that lies. A rejected event is nobody's base, so none is ever met. The walk
-believes a place only if the event there has the id that it is to have. What the log no longer holds is looked for in
-the snapshot's table of history; where neither has it, the walk ends with a `Gap`.
+Each event names its base and the base's offset. A rejected event is never a base, so the walk never meets one. The walk
+trusts an offset only if the event there has the expected id. Events that the log no longer holds are read from the
+snapshot's table of history; if neither has an event, the walk ends with a `Gap`.
 """
 
 from __future__ import annotations

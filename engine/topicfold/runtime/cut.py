@@ -1,8 +1,8 @@
-"""Cuts: one namespace's topics as they are now, to be read bit by bit while the fold goes on.
+"""Cuts: one namespace's topics as they are at one moment, which can be read in parts while the fold goes on.
 
-Nothing is copied when a cut is taken. What changes afterwards leaves its former row behind first, once for all cuts
-that are open: so a change costs the same however many there are, and memory goes only to what changed since the oldest.
-A cut is in the way of nobody, but must be closed; one that is older than `MAX_CHANGES` is lost.
+Nothing is copied when a cut is taken. A later change first saves the topic's former row, once for all open cuts: so a
+change costs the same however many cuts there are, and memory is used only for what changed since the oldest. A cut
+delays nobody, but must be closed; after `MAX_CHANGES` further changes it is lost.
 """
 
 from __future__ import annotations

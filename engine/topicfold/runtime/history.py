@@ -1,7 +1,7 @@
 """History: who changed what of a tenant, a namespace or a topic, when and why.
 
-Read back from the log itself, along the chain of accepted events: rejected events and refusals are no part of it. A
-topic's history goes through its ends and rebirths, but not beyond the life of its namespace, which ends all of them.
+It is read from the log itself, along the chain of accepted events: rejected events and refusals are not part of it. A
+topic's history continues across its deletions and re-creations, but not beyond the life of its namespace.
 """
 
 from __future__ import annotations

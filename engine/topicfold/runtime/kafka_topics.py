@@ -1,10 +1,10 @@
-"""The Kafka topics that topic records stand for: what Kafka would say to a change, and making it.
+"""The Kafka topics that topic records stand for: asks whether Kafka would accept a change, and makes it.
 
-Every step may be done again, by several nodes at once, without harm. Kafka's internal topics, Schema Registry's and
-the log's own are never touched.
+Every step may be repeated, by several nodes at once, without harm. Kafka's internal topics, those of Schema Registry
+and the log's own are never touched.
 
-Known limit: Kafka changes topics by name. A topic that is deleted and made again between the look at it and the
-change, a few milliseconds, is deleted or grown in the other's place.
+Known limit: Kafka changes topics by name. If a topic is deleted and created again in the few milliseconds between the
+check and the change, the new one is deleted or grown in place of the old one.
 """
 
 from __future__ import annotations

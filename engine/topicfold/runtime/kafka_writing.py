@@ -1,9 +1,9 @@
-"""Writing on a node that is told of a Kafka cluster: topics are made, grown and deleted there too.
+"""Writing on a node with a Kafka cluster: topics are created, grown and deleted in Kafka, too.
 
-    asked ─► would Kafka do it? ─► the log decides, and notes the step ─► Kafka ─► the note is taken off ─► answered
-              503, 400, 409: nothing was written       from here on a crash or an outage is mended by `KafkaRepair`
+    asked ─► would Kafka do it? ─► the log decides, and notes the step ─► Kafka ─► the note is removed ─► answered
+              503, 400, 409: nothing was written       from here on `KafkaRepair` completes what a crash interrupts
 
-So an answer without an error says that record and Kafka topic are both as asked. A node that cannot go on after the
+So after an answer without an error, record and Kafka topic are both as asked. A node that cannot continue after the
 log decided answers 504: the change is made, and Kafka follows when it can.
 """
 

@@ -1,7 +1,7 @@
-"""The labels of topics, for whoever runs an engine in the same process: PIP-451's service surface.
+"""The labels of topics, for programs that run an engine in the same process: PIP-451's service surface.
 
-What is asked is answered from the folded state. A listener is told in a task of its own, off the reader's publish
-step: none waits for another, what one raises is logged and ends there, and the fold feels neither.
+Questions are answered from the folded state. Each listener is called in a task of its own, outside the reader's publish
+step: no listener waits for another, and what one raises is logged and affects neither the others nor the fold.
 
 Source: PIP-451 (`getTopicsByLabels`, `getAllLabels`, label listeners of a namespace).
 """

@@ -1,7 +1,7 @@
-"""Topic listings: what decides which topics a listing under `/admin/v2` names, as a plug-in may.
+"""Topic listings: what decides which topics a listing under `/admin/v2` names; a plug-in can.
 
-`all` is Pulsar's own, which ignores the properties it is asked with; `by-properties` is ours. Whatever a
-plug-in names is still held against what exists, what else was asked for and what the caller may see (`listings`).
+`all` is Pulsar's default, which ignores the properties it is given; `by-properties` is ours. What a plug-in returns is
+still checked against what exists, what else was asked for and what the caller may see (`listings`).
 
 Source: PIP-452 (`PulsarResourcesExtended`, `DefaultPulsarResourcesExtended`).
 """
