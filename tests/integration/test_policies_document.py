@@ -13,7 +13,7 @@ from tests.markdown import code_blocks
 from topicfold.client import Client
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
-PYTHON, TABLE, BY_LABEL = code_blocks(DOCUMENT, "python")
+PYTHON, TABLE, CONVENTION, BY_LABEL = code_blocks(DOCUMENT, "python")
 MADE, PATCHED, APPLIED = code_blocks(DOCUMENT, "sh")
 (OWNERS,) = code_blocks(DOCUMENT, "csv")
 
@@ -63,3 +63,15 @@ def test_a_table_of_owners_labels_the_topics_that_there_are_and_makes_none(tmp_p
         assert run("sh", "-ec", applied, directory=tmp_path).count("labels.tier") == 2
         (orders,) = client.topics(page_size=None)
     assert orders.labels == {"owner": "payments", "tier": "gold", "stage": "test"}
+
+
+def test_topics_get_labels_of_their_names_where_these_follow_the_convention(tmp_path: Path) -> None:
+    with running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,), Client(node.url) as client:
+        for name in ("payments.prod.orders", "payments.prod.orders.retry", "payments.orders", "legacy"):
+            client.create_topic(name, labels={"tier": "gold"})
+        run(sys.executable, "-c", CONVENTION.replace("Client()", f"Client({node.url!r})"), directory=tmp_path)
+        topicfold = f"{shlex.quote(sys.executable)} -m topicfold --url {node.url} "
+        run("sh", "-ec", f"{topicfold} policies apply -f names.json", directory=tmp_path)
+        found = {topic.name.rpartition("/")[2]: dict(topic.labels) for topic in client.topics("team,env,tier=gold")}
+    labels = {"team": "payments", "env": "prod", "tier": "gold"}
+    assert found == {"payments.prod.orders": labels, "payments.prod.orders.retry": labels}

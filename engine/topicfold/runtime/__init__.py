@@ -1,1 +1,1 @@
-"""All of our asyncio: following the log, writing to it, and answering from what is folded."""
+"""The asyncio loop of a node: follows the log, appends to it, and answers from the folded state."""

@@ -1,9 +1,9 @@
-"""Agreement: nodes tell each other, on the log, what their states come to, and each compares with its own.
+"""Agreement: nodes write digests of their states to the log, and each compares them with its own.
 
-A digest record states the digest at the writer's position. Where the log is quiet the record lands right there, and
-everybody compares at once. Where it is not, events lie in between; but every node remembers what its state was at that
-record, and the next one says what the writer's was. So nothing has to be kept for each event, and the fold waits for
-nothing: records are looked at some moments after they are folded.
+A digest record states the digest at the writer's position. If the log is quiet, the record lands exactly there, and
+every node compares at once. If other events come in between, every node remembers its own state at that record, and
+the next digest record states what the writer's was there. So nothing is kept per event, and the fold never waits:
+records are examined some moments after they are folded.
 
 Source: etcd's periodic hash check; KIP-595's and VoltDB's comparison of replicas.
 """
@@ -36,7 +36,7 @@ _MAX_NODES = 100
 
 
 class Compared(NamedTuple):
-    """One comparison: of the state at `position`, with what `node` said of it, at `at_ms` by the wall clock."""
+    """One comparison of the state at `position` with what `node` stated, at `at_ms` by the wall clock."""
 
     position: int
     node: str
@@ -46,7 +46,7 @@ class Compared(NamedTuple):
 
 @dataclass(slots=True)
 class AgreementReport:
-    """What comparisons of one partition came to: how many there were, and how many differed from which node.
+    """The comparisons of one partition: how many there were, and how many differed, by node.
 
     `by_node` is the last with each node, the newest at the end.
     """
@@ -84,7 +84,7 @@ class _Progress:
 
 
 class Agreement:
-    """One node's part in it; `run` goes on for ever.
+    """One node's side of the agreement; `run` never returns.
 
     A record is logged if an event was accepted since what the last one speaks of: after a random wait of up to
     `within_seconds` and at least half of that, begun anew when another node's arrives. One is an answer, and needs no
@@ -123,7 +123,7 @@ class Agreement:
         self._own: deque[bytes] = deque(maxlen=_OWN_REMEMBERED)
 
     def begin(self, positions: Mapping[int, int]) -> None:
-        """Take where the fold begins: of what lies before, nothing can be compared, and nothing has to be said."""
+        """Note where the fold begins: nothing before that can be compared, or has to be stated."""
         self._progress = {partition: _Progress(at, at, at) for partition, at in positions.items()}
 
     async def run(self) -> None:
@@ -218,4 +218,4 @@ async def _has_digest(state: PartitionState, digest: bytes) -> bool:
 
 
 def _let_go(error: TopicfoldError) -> None:
-    """Do nothing about a record that may be lost: if it is, the next is due in a while."""
+    """Ignore the outcome of a digest record: if it is lost, another is due soon."""

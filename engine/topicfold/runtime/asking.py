@@ -1,4 +1,4 @@
-"""What comes with a request, whoever carries it: who asks, on what conditions, until when."""
+"""The circumstances of a request, whatever protocol carries it: who asks, under which conditions, and until when."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACTOR = "topicfold"
 
 
 class Consistency(Enum):
-    """How new the state must be that answers a read."""
+    """How current the state must be from which a read is answered."""
 
     LOCAL = "local"
     """Whatever is folded here, plus the request's minimum position."""
@@ -27,12 +27,12 @@ class Consistency(Enum):
 
 
 def sees_all(name: TopicName) -> bool:
-    """Return True: who asks may know of every topic."""
+    """Return True: the caller may know of every topic."""
     return True
 
 
 def never() -> bool:
-    """Return False: whoever asks waits for the answer."""
+    """Return False: the caller still waits for the answer."""
     return False
 
 
@@ -41,7 +41,7 @@ class Asked(NamedTuple):
 
     `method` and `body` identify the request behind an Idempotency-Key (`key`). `deadline` is a time of the loop's
     clock. `if_match` is the ETag that must be current, "*" for any, "" for any or none; with `if_none_match` there must
-    be none. `minimum` None waits for nothing. `sees` tells which topics who asks may know of, beside the one asked
+    be none. `minimum` None waits for nothing. `sees` says which topics the caller may know of, beside the one asked
     about. `is_given_up` tells whether nobody waits for the answer any more.
     """
 
@@ -66,7 +66,7 @@ class Asked(NamedTuple):
 
     @property
     def body_hash(self) -> bytes:
-        """Eight bytes that tell one request under a key from another, its condition too; zeros without a key.
+        """Return eight bytes that identify a request under its key, conditions included; zeros without a key.
 
         Logs hold them: how they are made does not change.
         """
@@ -77,7 +77,7 @@ class Asked(NamedTuple):
 
 
 class Written(NamedTuple):
-    """An answered write. `etag` is the record's after it; `revision` a position at which it is visible.
+    """An answered write. `etag` is that of the record after it; `revision` is a position at which it is visible.
 
     `deleted_kafka_topic` is the Kafka topic that this request deleted, "" for none.
     """

@@ -1,4 +1,4 @@
-"""Doing the same to many things, some of them at once."""
+"""Does the same to many things, a limited number of them at once."""
 
 from __future__ import annotations
 

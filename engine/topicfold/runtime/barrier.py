@@ -159,7 +159,7 @@ class Barriers:
 
 
 def _start(work: Coroutine[None, None, _T]) -> asyncio.Task[_T]:
-    """Start `work` for whoever still waits when it ends; its error is theirs, and nobody's if all have left."""
+    """Start `work` for those who still wait when it ends; they get its error, and nobody does if all have left."""
     task = asyncio.create_task(work)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task

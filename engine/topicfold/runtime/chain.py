@@ -1,8 +1,8 @@
 """The chain of an aggregate's accepted events, walked backwards through the log from its current version.
 
-Each event names its base, and says where that lies. A rejected event is nobody's base, so none is ever met. The walk
-believes a place only if the event there has the id that it is to have. What the log no longer holds is looked for in
-the snapshot's table of history; where neither has it, the walk ends with a `Gap`.
+Each event names its base and the base's offset. A rejected event is never a base, so the walk never meets one. The walk
+trusts an offset only if the event there has the expected id. Events that the log no longer holds are read from the
+snapshot's table of history; if neither has an event, the walk ends with a `Gap`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ANOTHER, _GONE = "another record lies there", "the log no longer holds the reco
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an accepted event lies, and its id."""
+    """The offset of an accepted event, and its id."""
 
     offset: int
     event_id: bytes
@@ -58,7 +58,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One accepted event. `trail` None: who and why cannot be read. `is_refused`: known to have ended nothing."""
+    """One accepted event. `trail` is None if who and why cannot be read. `is_refused`: it deleted nothing."""
 
     offset: int
     event: Event
@@ -84,7 +84,7 @@ class Link:
 
     @property
     def record(self) -> Stored:
-        """The record that it left, None where it ended it."""
+        """The record that it left; None if it deleted the record."""
         event = self.event
         if event.kind == Kind.DELETE:
             return None
@@ -93,7 +93,7 @@ class Link:
 
 
 class Chain:
-    """A walk. `next` is the place of the event before the last that was met, None at the end: then `gap` may say why.
+    """A walk. `next` is the place of the event before the last one; it is None at the end, and `gap` may say why.
 
     Who has time for a long one puts off its `deadline` from step to step. Others have their turn between steps: records
     may be large, and nobody waits for what was read in the same block.
@@ -218,7 +218,7 @@ class Chain:
 
 
 def missing(target: Target, when: str = "", hint: str = "") -> TopicfoldError:
-    """Return the error that there is no such thing, or was none at the time that `when` says."""
+    """Return the error that the thing does not exist, or did not at the time that `when` says."""
     match target.kind:
         case AggregateKind.TENANT:
             return TenantNotFound(f"tenant {target.name} not found{when}", hint=hint or None, name=target.name)
@@ -229,7 +229,7 @@ def missing(target: Target, when: str = "", hint: str = "") -> TopicfoldError:
 
 
 def _current(engine: Engine, target: Target) -> Aggregate:
-    """Return the aggregate as it is now, dead or alive.
+    """Return the aggregate as it is now, deleted or not.
 
     Raises:
         TopicNotFound, NamespaceNotFound, TenantNotFound: there never was one.

@@ -1,8 +1,8 @@
-"""Following a cluster: its new topics get records, grown ones more partitions, vanished ones are told of.
+"""Follows a Kafka cluster: records its new topics and new partitions, and reports the topics that vanished.
 
-Nothing is ever deleted, neither here nor in Kafka. What is found is looked at a second time before anything is done
-about it: a topic that another node is just making or ending looks new or gone for a moment. Several nodes may
-follow one cluster, for every change they make is one that changes nothing the second time.
+Nothing is ever deleted, neither here nor in Kafka. A finding is confirmed by a second look before anything is done:
+while another node creates or deletes a topic, that topic looks new or gone for a moment. Several nodes may follow one
+cluster, because each of their changes has no effect the second time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which clusters policies may name, as it is folded here: known ones, that the tenant may use, and no two peers.
+"""Which clusters a policy may name, by the folded state: known ones that the tenant may use, and no two peers.
 
 Source: `validateClusterForTenant` and `validatePeerClusterConflict` of Pulsar's `PulsarWebResource`.
 """

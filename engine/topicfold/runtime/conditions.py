@@ -1,7 +1,7 @@
-"""What values must fit beside themselves: the namespace, the clusters and the topics that there are.
+"""Conditions between a policy's value and other records: its namespace, the clusters and other topics.
 
-Decided inside every update, whoever asks for it, on what is folded at that moment; so a no is the log's, and final
-under its key. A no that leans on another partition is not said before a barrier there (`MustLook`).
+They are checked inside every update, against the state folded at that moment. So a refusal is the log's decision, and
+final for its key. A refusal that depends on another partition needs a barrier there first (`MustLook`).
 
 Source: `internalSetReplicationClusters` and `internalSetShadowTopic` of Pulsar's `PersistentTopicsBase`.
 """
@@ -33,7 +33,7 @@ Sees = Callable[[TopicName], bool]
 
 
 class MustLook(Postponed):
-    """A no that is not said before a barrier in `partitions`."""
+    """A refusal that is only given after a barrier in `partitions`."""
 
     def __init__(self, partitions: Collection[int]) -> None:
         super().__init__(f"partitions {sorted(partitions)}")

@@ -1,8 +1,8 @@
-"""Cuts: one namespace's topics as they are now, to be read bit by bit while the fold goes on.
+"""Cuts: one namespace's topics as they are at one moment, which can be read in parts while the fold goes on.
 
-Nothing is copied when a cut is taken. What changes afterwards leaves its former row behind first, once for all cuts
-that are open: so a change costs the same however many there are, and memory goes only to what changed since the oldest.
-A cut is in the way of nobody, but must be closed; one that is older than `MAX_CHANGES` is lost.
+Nothing is copied when a cut is taken. A later change first saves the topic's former row, once for all open cuts: so a
+change costs the same however many cuts there are, and memory is used only for what changed since the oldest. A cut
+delays nobody, but must be closed; after `MAX_CHANGES` further changes it is lost.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class NamespaceCut:
 
     @property
     def table(self) -> TopicTable:
-        """The table that it is a cut of."""
+        """The table that this is a cut of."""
         return self._past.table
 
     @property
     def changed(self) -> set[int]:
-        """The topics of the namespace, of whatever number, that have changed since; not all where the cut is lost."""
+        """All topics of the namespace that have changed since; incomplete if the cut is lost."""
         return self._past.changed(self.age)
 
     def take(self, most: int) -> list[int]:
-        """Return the numbers of up to `most` more topics, none at the end and where the cut is lost.
+        """Return the numbers of up to `most` more topics; none at the end, or if the cut is lost.
 
         The fold may go on before the next are taken, but not before these are read.
         """
@@ -68,17 +68,17 @@ class NamespaceCut:
         return self._past.is_unchanged(numbers)
 
     def close(self) -> None:
-        """Keep nothing for this cut any more."""
+        """Stop keeping former rows for this cut."""
         self._past.close(self)
 
     @property
     def age(self) -> int:
-        """How many changes ago it was taken."""
+        """How many changes ago the cut was taken."""
         return self._past.changes - self._taken
 
 
 class _Past:
-    """What topics of one table were before they changed, as far back as a cut is open.
+    """The former rows of one table's topics, as far back as the oldest open cut.
 
     `changes` counts the changes; a row that change number n replaced is filed under n.
     """
@@ -115,7 +115,7 @@ class _Past:
             self.close(oldest)
 
     def changed(self, age: int) -> set[int]:
-        """Return what the last `age` changes were changes of."""
+        """Return the topics that the last `age` changes concerned."""
         return set(islice(reversed(self._order), age))
 
     def close(self, cut: NamespaceCut) -> None:

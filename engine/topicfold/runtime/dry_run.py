@@ -1,6 +1,6 @@
-"""Dry runs: what a change of a topic would be answered with, as of a barrier. Nothing is appended, Kafka is not asked.
+"""Dry runs: the answer that a change of a topic would get, as of a barrier. Nothing is appended or asked of Kafka.
 
-A moment later the answer may be another: whoever wants to be sure that it holds sends the change with `If-Match`.
+A moment later the answer may be different. To be sure that it still holds, send the change with `If-Match`.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ SET_BACK_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """What an engine is told. Ids, clocks and chance come from here, so a test can make every run the same.
+    """The settings of an engine. Ids, clocks and random numbers come from here, so that a test can repeat a run.
 
     `past_max_events` may be folded for one question about the past. `node` is what it is called in digest records.
     `snapshot` is the directory of the snapshot to start from, and `tell` takes how far that is.
@@ -97,7 +97,7 @@ class Engine:
         states: dict[int, PartitionState],
         ends: Mapping[int, int],
     ) -> None:
-        """Make a node that is to fold a log with these known ends from `states` on."""
+        """Create a node that folds a log with these known ends, from `states` on."""
         self.log = log
         self.identity = identity
         self.options = options
@@ -190,12 +190,12 @@ class Engine:
         return engine
 
     def give_up_stopped(self) -> None:
-        """Tell whoever waits in partitions that have stopped so, or that the outcome is unknown."""
+        """Tell those who wait in stopped partitions that these have stopped, or that the outcome is unknown."""
         for partition in self.reader.faults:
             self._give_up(partition)
 
     async def stop(self) -> None:
-        """Stop folding and appending. Whoever waits is told so, or that the outcome is unknown."""
+        """Stop folding and appending. Those who wait are told that, or that the outcome is unknown."""
         self.snapshot_age.stop()
         await self.watches.close()
         self.updates.close()
@@ -208,7 +208,7 @@ class Engine:
         await self.log.close()
 
     def deadline(self) -> float:
-        """Return until when a request may last that begins now, by the loop's clock."""
+        """Return the deadline of a request that begins now, by the loop's clock."""
         return asyncio.get_running_loop().time() + self.options.request_timeout_seconds
 
     def partition(self, name: str) -> int:
@@ -226,7 +226,7 @@ class Engine:
                 await self.tracker.wait_for(partition, position, self.states[partition].position, deadline)
 
     def revision(self, partitions: Collection[int]) -> Revision:
-        """Return where `partitions` are folded up to now."""
+        """Return the position up to which `partitions` are folded now."""
         positions = {each: self.states[each].position for each in partitions}
         return made(Revision, (self.identity.incarnation, positions))
 
@@ -236,7 +236,7 @@ class Engine:
         return Target(kind, name, owner if kind != AggregateKind.TENANT else "", self.partition(owner))
 
     async def _become_ready(self) -> None:
-        """Open each partition once it is folded up to the end that it is known to have after the start."""
+        """Open each partition once it is folded up to the end that it had when it was asked for after the start."""
         unknown = set(self.states)
         opening: list[asyncio.Task[None]] = []
         try:
@@ -277,7 +277,7 @@ class Engine:
         self.readiness.open(partition)
 
     async def _is_joined(self, partition: int) -> bool:
-        """Return whether the log holds what the snapshot has of a partition; stop one of which it does not."""
+        """Return whether the log continues the snapshot of a partition; stop the partition if not."""
         while True:
             try:
                 await self.snapshots.confirm(self.log, partition)
@@ -291,7 +291,7 @@ class Engine:
                 return True
 
     async def _make(self, kind: AggregateKind, name: str, record: Record) -> None:
-        """Make what exists from the first start; another node may be doing the same."""
+        """Create what exists from the first start on; another node may be doing the same."""
         update = Update(
             self.target(kind, name),
             Operation(self.options.new_id(), 0, False, bytes(8)),
@@ -306,7 +306,7 @@ class Engine:
             await asyncio.sleep(TICK_SECONDS)
 
     def _withhold(self, partition: int) -> None:
-        """Answer nothing more from a partition that has stopped, and end the waits and streams of all who are at it."""
+        """Answer nothing more from a stopped partition, and end all waits and streams that depend on it."""
         self.readiness.close(partition)
         error = NotReady(self.readiness.reason(partition), hint="Ask another node.", partition=partition)
         self.watches.fail(partition, error)
@@ -318,7 +318,7 @@ class Engine:
         self.tracker.give_up(partition)
 
     def _on_end(self, task: asyncio.Task[None]) -> None:
-        """Stop everything if what must go on ended by a defect."""
+        """Stop everything if a task that must never end was ended by a defect."""
         error = None if task.cancelled() else task.exception()
         if error is not None:
             _log.error("task_failed", exc_info=error)
@@ -339,7 +339,7 @@ class Engine:
             await asyncio.sleep(TICK_SECONDS)
 
     def _note_clock(self, seconds: float) -> None:
-        """Keep that the clock was set back for as long as a wait that was measured by it may take longer."""
+        """Remember that the clock was set back, for as long as this may prolong waits that are measured by it."""
         _log.warning("clock_set_back", seconds=round(seconds, 3))
         self.clock_set_back_seconds += seconds
         asyncio.get_running_loop().call_later(
@@ -351,7 +351,7 @@ class Engine:
             self.clock_set_back_seconds = 0.0
 
     def _clock_ahead_seconds(self) -> float:
-        """Return by how much the system's clock is ahead of the loop's, which nobody sets."""
+        """Return how far the system's clock is ahead of the loop's, which cannot be set."""
         return self.options.clock_ms() / 1000 - asyncio.get_running_loop().time()
 
     async def _look_at_settings(self) -> None:
@@ -363,7 +363,7 @@ class Engine:
 
 
 def state_maker(identity: LogIdentity, options: EngineOptions) -> NewState:
-    """Return what makes states of the log's partitions before their first record."""
+    """Return a function that makes the state of a partition before its first record."""
     return partial(_new_state, identity, options)
 
 

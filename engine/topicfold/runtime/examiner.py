@@ -1,8 +1,8 @@
-"""The examiner: where there is doubt about a partition's state, finds out whether this node's memory is wrong.
+"""The examiner: finds out whether this node's memory is wrong if there is doubt about a partition's state.
 
-It folds the partition aside, from a verified snapshot or the log's beginning, and holds that against memory. Only if
-its own fold differs does it stop the partition: whoever accuses may be wrong themselves, and is counted and named then.
-So may a commit that nobody verified, be it the one that memory came from, or the one the accuser did.
+It folds the partition separately, from a verified snapshot or the log's beginning, and compares the result with memory.
+It stops the partition only if its own fold differs. Otherwise the node that raised the doubt may be wrong, and is
+counted and named. An unverified commit may be wrong, too: the one that this node loaded, or the other node.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REEXAMINE_AFTER_SECONDS = 600.0
 
 
 class Conclusion(StrEnum):
-    """What an examination came to."""
+    """The result of an examination."""
 
     MEMORY_WRONG = "memory_wrong"
     MEMORY_RIGHT = "memory_right"

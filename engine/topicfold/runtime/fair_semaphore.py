@@ -1,4 +1,4 @@
-"""Turns at what few may do at once, dealt out fairly: one to each who waits, for however many he waits."""
+"""A fair semaphore: askers get one turn each in rotation, however many turns one of them waits for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ASKER: ContextVar[str] = ContextVar("asker", default="")
 class FairSemaphore:
     """At most `limit` at a time, in turn among askers.
 
-    Who waits for hundreds is served as soon as others let him, and who comes then for one waits for one turn to end.
+    An asker that waits for hundreds of turns does not delay another, which waits for one turn to end.
     """
 
     def __init__(self, limit: int) -> None:

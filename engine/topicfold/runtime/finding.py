@@ -1,9 +1,9 @@
-"""Finding topics: a query over several namespaces, answered as of one cut, and in slices where names must be tried.
+"""Finding topics: a query over several namespaces, answered as of one cut; long work is done in slices.
 
-Labels and wildcards are sets. A regular expression is tried on the names that are left, and what came of it is kept
-while somebody watches with it, and after a finding for some time. A large set needs the order of all names, which is
-made the first time. Both take turns with whatever else runs on the loop, and all findings with each other. So do
-namespaces: each is looked at by itself first, and at the end only those once more that have changed since.
+Labels and wildcards are set operations. A regular expression is tried on the names that remain; the results are kept
+while somebody watches with it, and for some time after a find. A large result needs the order of all names, which is
+made when it is first needed. Both are done in slices, so that other work on the loop and other finds get their turns.
+Each namespace is searched separately, and at the end again if it has changed since.
 """
 
 from __future__ import annotations

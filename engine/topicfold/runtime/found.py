@@ -1,8 +1,8 @@
-"""What a query found: topics of some namespaces in the order of their full names, as of one cut.
+"""The result of a query: topics of some namespaces in the order of their full names, as of one cut.
 
-All non-persistent topics come before all persistent ones, as their names do; in each domain one namespace after the
-other. Inside they are sets of numbers. Names are looked at where they are reached: small sets are sorted, large ones
-picked from the order of the namespace's names.
+All non-persistent topics come before all persistent ones, as their names do; within a domain, one namespace follows the
+other. The topics of each are a set of numbers. Names are looked up only when they are reached: small sets are sorted,
+and large ones are read in the order of the namespace's names.
 """
 
 from __future__ import annotations

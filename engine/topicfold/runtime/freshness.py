@@ -1,7 +1,7 @@
-"""Freshness: how old the folded state may be, and whether the log takes writes now.
+"""Freshness: how old the folded state may be, and whether the log accepts writes now.
 
-The age of a partition is the time since the last moment at which it was known to be folded up to the log's end.
-Also holds what the last look at the log's settings found.
+The age of a partition is the time since it was last known to be folded up to the log's end. Also holds what the last
+check of the log's settings found.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """One group commit: the queued updates of an aggregate run in order into one event.
 
-Pure but for the updaters it calls. Each update sees what those before it in the group produced, its `If-Match`
-too; the last record of the row is the event's payload. An updater that raises fails alone: an error of ours refuses its
-update as any refusal does; a defect fails it at once, unless an earlier event that carries it might still be accepted.
+Pure, except for the updaters that it calls. Each update sees the result of those before it in the group, and its
+`If-Match` is compared with that; the last record is the event's payload. An updater that raises fails alone. An error
+of ours refuses its update, like any refusal. Any other exception is a defect, and fails the update at once, unless an
+earlier event that carries it might still be accepted.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ MAX_AUDIT_BYTES = 128 * 1024
 
 @dataclass(slots=True)
 class GroupCommit:
-    """What running a group came to: the updates that took part, each with its verdict, and the record after them.
+    """The result of a group: the updates that took part, each with its verdict, and the record after them.
 
     `record` is None where it is not live, or not `is_readable`. `etag` is its own.
     `is_rewritten`: it is other bytes than before, be it only by a note that no verdict tells of.

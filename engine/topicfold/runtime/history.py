@@ -1,7 +1,7 @@
 """History: who changed what of a tenant, a namespace or a topic, when and why.
 
-Read back from the log itself, along the chain of accepted events: rejected events and refusals are no part of it. A
-topic's history goes through its ends and rebirths, but not beyond the life of its namespace, which ends all of them.
+It is read from the log itself, along the chain of accepted events: rejected events and refusals are not part of it. A
+topic's history continues across its deletions and re-creations, but not beyond the life of its namespace.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _CURSOR = re.compile(r"([0-9]{1,18})-([0-9a-f]{32})")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change. `made_by` has who asked for each update that the event carried and that changed something.
+    """One change. `made_by` names who asked for each update in the event that changed something.
 
-    `changes` None: they cannot be told, for this record, or the one before it, cannot be read. `time_ms` is the
+    `changes` is None if this record, or the one before it, cannot be read. `time_ms` is the
     writer's clock, None where that cannot be read.
     """
 
@@ -44,7 +44,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Changes, the newest first. `before` continues with older ones, "" at the end; then `gap` may say why it ends."""
+    """Changes, newest first. `before` leads to older ones; at the end it is "", and `gap` may say why it ends."""
 
     entries: tuple[Entry, ...]
     before: str
@@ -90,7 +90,7 @@ async def read_history(
 
 
 def _entries(engine: Engine, target: Target, link: Link, older: Link | None, gap: Gap | None) -> Sequence[Entry]:
-    """Return the change that `link` made, nothing where it made none; `older` None is the beginning, or a gap."""
+    """Return the change that `link` made, if any; `older` is None at the beginning, or at a gap."""
     if not link.changes and (link.event.operations or (older and older.event.payload == link.event.payload)):
         return ()
     before: Stored = None

@@ -1,4 +1,4 @@
-"""Records as Kafka's topics see them: which stand for one, as it is folded here."""
+"""Which topic record stands for a Kafka topic, by the folded state."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Repair: doing in Kafka what records still wait for, because a node crashed or Kafka was away.
+"""Repair: takes the steps in Kafka that records still wait for, because a node crashed or Kafka was away.
 
-What waits is in the records, so any node that may can do it. A note is left to the node that wrote it until it is
-seen a second time. A partition that has not caught up, or has stopped, is passed over: what it says waits may be done
-and undone long ago.
+Each step is noted in its record, so any node with the right to can take it. A note is left to the node that wrote it
+until it is seen a second time. A partition that has not caught up, or has stopped, is skipped: its steps may have been
+taken, and undone, long ago.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The Kafka topics that topic records stand for: what Kafka would say to a change, and making it.
+"""The Kafka topics that topic records stand for: asks whether Kafka would accept a change, and makes it.
 
-Every step may be done again, by several nodes at once, without harm. Kafka's internal topics, Schema Registry's and
-the log's own are never touched.
+Every step may be repeated, by several nodes at once, without harm. Kafka's internal topics, those of Schema Registry
+and the log's own are never touched.
 
-Known limit: Kafka changes topics by name. A topic that is deleted and made again between the look at it and the
-change, a few milliseconds, is deleted or grown in the other's place.
+Known limit: Kafka changes topics by name. If a topic is deleted and created again in the few milliseconds between the
+check and the change, the new one is deleted or grown in place of the old one.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _TRIES = 3
 
 
 class KafkaTopics:
-    """A cluster's topics as topic records see them. Knows no record but those it is handed."""
+    """The topics of a cluster, as topic records see them. Knows only the records that it is given."""
 
     def __init__(self, cluster: Cluster, protected: Collection[str] = ()) -> None:
-        """Take the names of further Kafka topics that must not be touched: the log's."""
+        """Take the names of further Kafka topics that must not be touched, such as the log's."""
         self._cluster = cluster
         self._protected = frozenset(protected)
 
     def intended(self, name: TopicName, record: TopicRecord) -> str | None:
-        """Return the Kafka topic that shall be made with the topic `name`, None for one that has none.
+        """Return the Kafka topic to create with the topic `name`; None if it has none.
 
         Raises:
             InvalidName: Kafka allows no such name, or keeps it for itself, or it is the log's.
@@ -62,16 +62,16 @@ class KafkaTopics:
         return kafka_topic
 
     def standing(self, name: TopicName, record: TopicRecord) -> str | None:
-        """Return the Kafka topic that is made and deleted with the topic `name`, None where there is none."""
+        """Return the Kafka topic that is created and deleted with the topic `name`; None if it has none."""
         kafka_topic = stands_for(str(name), record.kafka_name)
         return None if kafka_topic is None or self.is_protected(kafka_topic) else kafka_topic
 
     def is_protected(self, kafka_topic: str) -> bool:
-        """Return whether the Kafka topic of that name is none of ours to touch."""
+        """Return whether the Kafka topic of that name must never be touched."""
         return is_left_out(kafka_topic) or kafka_topic in self._protected
 
     async def look(self, kafka_topic: str) -> KafkaTopic | None:
-        """Return the Kafka topic of that name, None where there is none.
+        """Return the Kafka topic of that name; None if there is none.
 
         Raises:
             ClusterUnavailable: no answer.
@@ -79,7 +79,7 @@ class KafkaTopics:
         return await self._cluster.topic(kafka_topic)
 
     async def refusal_of_creation(self, kafka_topic: str, partitions: int) -> Refuse | None:
-        """Return what is against making this Kafka topic; one that is there with as many partitions is not.
+        """Return why this Kafka topic cannot be created. An existing one with as many partitions is no reason.
 
         Raises:
             ClusterUnavailable: no answer, or not allowed; nothing may be written then.
@@ -97,7 +97,7 @@ class KafkaTopics:
         return None
 
     async def refusal_of_growth(self, kafka_topic: str, found: KafkaTopic | None, partitions: int) -> Refuse | None:
-        """Return what is against giving the Kafka topic, `found` as it is, so many partitions.
+        """Return why the Kafka topic, which is now as `found`, cannot get this many partitions.
 
         Raises:
             ClusterUnavailable: no answer, or not allowed.
@@ -117,7 +117,7 @@ class KafkaTopics:
         return None
 
     async def make(self, kafka_topic: str, partitions: int) -> KafkaTopic | None:
-        """See to it that there is a Kafka topic with at least so many partitions; return it if it is new.
+        """Ensure that the Kafka topic exists with at least this many partitions; return it if it is new.
 
         Raises:
             ClusterUnavailable, ClusterRefused: there is none, or with fewer partitions.
@@ -141,7 +141,7 @@ class KafkaTopics:
         raise refused or self._contended(kafka_topic)
 
     async def end(self, kafka_topic: str, kafka_id: str) -> None:
-        """See to it that the Kafka topic with this id is gone; another one of its name stays.
+        """Ensure that the Kafka topic with this id is deleted; another one of the same name stays.
 
         Raises:
             ClusterUnavailable: it may be there still.

@@ -1,9 +1,9 @@
-"""Writing on a node that is told of a Kafka cluster: topics are made, grown and deleted there too.
+"""Writing on a node with a Kafka cluster: topics are created, grown and deleted in Kafka, too.
 
-    asked ─► would Kafka do it? ─► the log decides, and notes the step ─► Kafka ─► the note is taken off ─► answered
-              503, 400, 409: nothing was written       from here on a crash or an outage is mended by `KafkaRepair`
+    asked ─► would Kafka do it? ─► the log decides, and notes the step ─► Kafka ─► the note is removed ─► answered
+              503, 400, 409: nothing was written       from here on `KafkaRepair` completes what a crash interrupts
 
-So an answer without an error says that record and Kafka topic are both as asked. A node that cannot go on after the
+So after an answer without an error, record and Kafka topic are both as asked. A node that cannot continue after the
 log decided answers 504: the change is made, and Kafka follows when it can.
 """
 
@@ -48,14 +48,14 @@ _AWAY_HINT = "Try again in a few seconds. GET /readyz?verbose tells whether this
 
 
 class KafkaWriting(Writing):
-    """The writes of one node. All but those of topics' existence and partitions are as everywhere."""
+    """The writes of one node. Only those that create, grow or delete topics differ from `Writing`."""
 
     def __init__(self, engine: Engine, kafka_topics: KafkaTopics) -> None:
         super().__init__(engine)
         self._kafka_topics = kafka_topics
 
     async def create_topic(self, name: TopicName, record: TopicRecord, asked: Asked) -> Written:
-        """Make a topic and its Kafka topic; one that is there with as many partitions is taken as it is.
+        """Create a topic and its Kafka topic; an existing one with as many partitions is taken as it is.
 
         Raises:
             InvalidName: it has no Kafka name of its own and the record names none, or Kafka allows no such name.
@@ -89,9 +89,9 @@ class KafkaWriting(Writing):
         return await self._creation(name, record, self._kafka_topics.standing(name, record))
 
     async def delete_topic(self, name: TopicName, asked: Asked, *, is_partitioned: bool | None = None) -> Written:
-        """End a topic and delete its Kafka topic with all that is in it; `is_partitioned` None takes either kind.
+        """Delete a topic and its Kafka topic with all messages; `is_partitioned` None accepts either kind.
 
-        A Kafka topic that another topic stands for too is left alone.
+        A Kafka topic that another topic stands for, too, is left alone.
 
         Raises:
             TopicNotFound, NamespaceNotFound, WrongKind, PreconditionFailed: refused.
@@ -126,7 +126,7 @@ class KafkaWriting(Writing):
     async def grow_partitions(self, name: TopicName, partitions: int, asked: Asked) -> Written:
         """Raise the number of partitions of a partitioned topic, in Kafka too.
 
-        To ask for as many as there are gives Kafka those that it lacks.
+        Asking for the current number creates the partitions that Kafka lacks.
 
         Raises:
             WrongKind: it is none.
@@ -149,7 +149,7 @@ class KafkaWriting(Writing):
         return await self._finished(name, Step.MAKE, await self._looking(name, updater, asked), asked)
 
     async def delete_namespace(self, name: str, asked: Asked, *, force: bool = False) -> Written:
-        """End a namespace; with `force` its topics first, with their Kafka topics, which may stop half-way.
+        """Delete a namespace; with `force` first its topics and their Kafka topics, which may stop half-way.
 
         Raises:
             NotEmpty: topics live in it; with `force` one that was made meanwhile, and those before it are gone.
@@ -169,7 +169,7 @@ class KafkaWriting(Writing):
             raise NotEmpty(reason, hint="Delete it again once nobody creates topics in it.") from error
 
     async def finish(self, name: TopicName, step: Step) -> Written | None:
-        """Take the step in Kafka that the record of `name` waits for, if it is this one, and the note off.
+        """Take the step in Kafka that the record of `name` waits for, if it is this one, and remove the note.
 
         Returns the last write, None where there was nothing to do.
 
@@ -196,7 +196,7 @@ class KafkaWriting(Writing):
         return await self._note(name, kafka_steps.done(str(name), record), "its Kafka topic is deleted")
 
     async def _kafka_topic(self, name: TopicName, record: TopicRecord | None) -> str | None:
-        """Return the Kafka topic that comes and goes with `record`: none that another topic stands for too."""
+        """Return the Kafka topic that is created and deleted with `record`; None if it is also another topic's."""
         kafka_topic = None if record is None else self._kafka_topics.standing(name, record)
         return kafka_topic if kafka_topic and not await self._is_anothers(kafka_topic, name) else None
 
@@ -205,7 +205,7 @@ class KafkaWriting(Writing):
         return kafka_steps.create(str(name), record, refusal)
 
     async def _refusal_of_a_second(self, kafka_topic: str, name: TopicName) -> Refuse | None:
-        """Return what is against `name` standing for `kafka_topic` too. Does not say whose it is: it may be hidden."""
+        """Return why `name` cannot stand for `kafka_topic`, too. Does not name the other topic, which may be hidden."""
         if not await self._is_anothers(kafka_topic, name):
             return None
         return Refuse(Verdict.ALREADY_EXISTS, f"the Kafka topic {kafka_topic} belongs to another topic")
@@ -236,7 +236,7 @@ class KafkaWriting(Writing):
         *,
         replaces_whole: bool = False,
     ) -> Written:
-        """Submit an update made from a look at the record and at Kafka; look again if that was another record."""
+        """Submit an update based on a look at the record and at Kafka; look again if the record has changed."""
         for _ in range(_LOOKS):
             with self._asking_kafka(name):
                 update = await updater()
@@ -303,7 +303,7 @@ class KafkaWriting(Writing):
             await self._note(name, kafka_steps.end_of(str(name), record, found.id), "its Kafka topic was recreated")
 
     async def _leave_to_others(self, name: TopicName) -> None:
-        """Return once the record of `name` waits for nothing, or others had time enough."""
+        """Return once the record of `name` waits for nothing, or others have had enough time."""
         for _ in range(_PAUSES):
             record = record_of(self._engine, name)
             if record is None or record.pending is None:
@@ -311,13 +311,13 @@ class KafkaWriting(Writing):
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _note(self, name: TopicName, updater: Updater, reason: str) -> Written | None:
-        """Change a note in the record of `name`; None where the topic is gone."""
+        """Change a note in the record of `name`; return None if the topic is gone."""
         with contextlib.suppress(NotFound):
             return await self._topic(name, updater, Asked(self._engine.deadline(), ACTOR, reason))
         return None
 
     async def _may_end(self, name: str, asked: Asked) -> bool:
-        """Return whether nothing known stands against ending the namespace but its topics."""
+        """Return whether, as far as is known, only its topics prevent deleting the namespace."""
         partition = self._engine.partition(name)
         await look_at(self._engine, [partition], asked)
         state = self._engine.states[partition]
@@ -328,7 +328,7 @@ class KafkaWriting(Writing):
         return owner.is_live and not asked.if_none_match and asked.if_match in ("", "*", str(owner.etag))
 
     async def _end_topics(self, name: str, asked: Asked) -> None:
-        """End every topic of a namespace, several at once.
+        """Delete every topic of a namespace, several at once.
 
         Raises:
             OutcomeUnknown: only some are ended, or may be.

@@ -1,7 +1,7 @@
-"""The labels of topics, for whoever runs an engine in the same process: PIP-451's service surface.
+"""The labels of topics, for programs that run an engine in the same process: PIP-451's service surface.
 
-What is asked is answered from the folded state. A listener is told in a task of its own, off the reader's publish
-step: none waits for another, what one raises is logged and ends there, and the fold feels neither.
+Questions are answered from the folded state. Each listener is called in a task of its own, outside the reader's publish
+step: no listener waits for another, and what one raises is logged and affects neither the others nor the fold.
 
 Source: PIP-451 (`getTopicsByLabels`, `getAllLabels`, label listeners of a namespace).
 """
@@ -34,9 +34,9 @@ _log = structlog.get_logger(__name__)
 
 Labels = Mapping[str, str]
 LabelListener = Callable[[str, Labels | None], Awaitable[None] | None]
-"""Takes a topic's full name and all of its labels, None where it was deleted.
+"""Takes a topic's full name and all of its labels, or None if the topic was deleted.
 
-A plain function runs in a thread, so it may wait; it must not touch what belongs to the loop, this service included.
+A plain function runs in a thread, so it may block; it must not use what belongs to the loop, this service included.
 """
 
 
@@ -52,12 +52,12 @@ class LabelService:
         self._is_stopped = False
 
     async def get_topics_by_labels(self, labels: Labels, namespaces: Iterable[str]) -> list[str]:
-        """Return the full names of the topics of `namespaces` that bear all of `labels`, sorted.
+        """Return the full names of the topics of `namespaces` that have all of `labels`, sorted.
 
         Raises:
-            InvalidRequest: no labels: every topic bears none.
+            InvalidRequest: `labels` is empty, which every topic would match.
             InvalidSelector: labels that no topic may have.
-            NamespaceNotFound, NotReady: a namespace is not there, or not folded yet.
+            NamespaceNotFound, NotReady: a namespace does not exist, or is not folded yet.
         """
         if not labels:
             raise InvalidRequest("no labels to find topics by")
@@ -69,18 +69,19 @@ class LabelService:
         """Return every label key in use in a namespace with its values, sorted.
 
         Raises:
-            NamespaceNotFound, NotReady: the namespace is not there, or not folded yet.
+            NamespaceNotFound, NotReady: the namespace does not exist, or is not folded yet.
             Overloaded: too much has changed meanwhile.
         """
         return await self._reading.all_labels(await self._ready(namespace))
 
     def register_label_listener(self, namespace: str, listener: LabelListener) -> None:
-        """Tell `listener` of each topic of a namespace whose labels change from now on, and of each that is deleted.
+        """Call `listener` for each topic of a namespace whose labels change from now on, and for each that is deleted.
 
-        Not of Pulsar's own topics, which are left out wherever topics are found.
+        Pulsar's own topics are left out, as wherever topics are found.
 
-        A topic that changes again before the listener was told is told once, as it is then; if its labels are by then
-        what they were, not at all. The namespace need not be there yet. To register a listener again does nothing.
+        If a topic changes again before the listener was called, there is one call, with the newest labels; if these
+        are what they were at first, there is none. The namespace need not exist yet. Registering a listener again does
+        nothing.
 
         Raises:
             InvalidName: it breaks the rules.
@@ -96,7 +97,7 @@ class LabelService:
             followers[listener] = _Follower(listener, self._engine.tables.of(name))
 
     def unregister_label_listener(self, namespace: str, listener: LabelListener) -> None:
-        """Begin no call of `listener` for a namespace any more; nothing happens where it is not registered."""
+        """Begin no more calls of `listener` for a namespace; nothing happens if it is not registered."""
         followers = self._followers.get(namespace, {})
         follower = followers.pop(listener, None)
         if follower is None:
@@ -108,9 +109,9 @@ class LabelService:
             self._engine.reader.leave(self._publish)
 
     async def stop(self) -> None:
-        """End all listening, calls that have begun too; a plain function's is left to end in its thread.
+        """End all listening, including calls that have begun; a plain function ends by itself in its thread.
 
-        A listener may call this, and goes on to its end.
+        A listener may call this, and runs to its end.
         """
         self._is_stopped = True
         self._engine.reader.leave(self._publish)
@@ -121,7 +122,7 @@ class LabelService:
         await end_tasks(self._telling)
 
     def _publish(self, partition: int, change: Change) -> None:
-        """Have those told whom a change concerns; called by the reader."""
+        """Notify the listeners that a change concerns; called by the reader."""
         effect = change.effect
         if effect is None or change.outcome is not Outcome.ACCEPTED:
             return
@@ -153,7 +154,7 @@ _Pending = dict[str, tuple[Labels | None, Labels | None]]
 
 
 class _Follower:
-    """One listener of one namespace, and what it is to be told."""
+    """One listener of one namespace, and the calls that are due."""
 
     def __init__(self, listener: LabelListener, table: TopicTable | None) -> None:
         self._listener = listener

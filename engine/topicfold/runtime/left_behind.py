@@ -1,8 +1,8 @@
-"""Left behind: the log was trimmed beyond what this node has folded, as can happen to one that slept for long.
+"""Left behind: the log was trimmed beyond what this node has folded, because the node was suspended for long.
 
-Nothing is folded over a gap, and nothing jumps it. What helps is to start anew, from a snapshot: for everybody who
-waits on the old state is told so then, and watchers go on from their cursors or get a RESET. Whoever runs the engine
-does that (`server.run`); without a snapshot the partition stays stopped, and says what to do.
+A gap is never skipped, and nothing is folded across it. The remedy is a new start from a snapshot: everybody who waits
+on the old state is told, and watchers continue from their cursors or get a RESET. `server.run` does that; without a
+snapshot the partition stays stopped, and its error says what to do.
 """
 
 from __future__ import annotations

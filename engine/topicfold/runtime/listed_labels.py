@@ -1,6 +1,6 @@
 """Labels of a namespace as PIP-451 lists them: each key in use with its values, both sorted.
 
-All are of one cut, and made in slices: a namespace may have as many values as topics, or more.
+They are as of one cut, and made in slices: a namespace may have as many values as topics, or more.
 """
 
 from __future__ import annotations

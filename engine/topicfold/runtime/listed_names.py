@@ -1,6 +1,6 @@
-"""Names of topics as Pulsar lists them: in full, sorted, a partitioned topic as its partitions.
+"""Names of topics as Pulsar lists them: full, sorted, and a partitioned topic as its partitions.
 
-All are of one cut, and made in slices: a namespace may have a million.
+They are as of one cut, and made in slices: a namespace may have a million.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calling a listener: a coroutine function, or a plain one, which may wait. What it raises is its own affair."""
+"""Calls a listener, a coroutine function or a plain one, which may block. What it raises affects nobody else."""
 
 from __future__ import annotations
 

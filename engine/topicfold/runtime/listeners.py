@@ -1,7 +1,7 @@
 """Listeners: who is told when the policies of a topic or a namespace change.
 
-Each is told in a task of its own (`policy_news`), off the reader's publish step: none waits for another, and what one
-raises is logged and ends there. Plain functions are called in threads. Costs the reader nothing while there is nobody.
+Each listener is called in a task of its own (`policy_news`), outside the reader's publish step: none waits for another,
+and what one raises is only logged. Plain functions are called in threads. Without listeners, the reader has no cost.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Listings: one topic listing at work, and what keeps it from doing harm.
+"""Runs a topic listing, which may be a plug-in, and keeps it from doing harm.
 
-Equal listings at the same time share one run, unless something was folded since it began: then the next. What a
-listing names can only be less than what there is: names that are not there are passed over. One that raises, hangs or
-returns what is no list of names fails that request alone; while many calls of its plain functions hang, listings are
-refused, and nothing else is.
+Equal listings at the same time share one run, unless something was folded since that began: then they share the next.
+A listing can only narrow the result: names that do not exist are ignored. If it raises, hangs or returns anything but
+a list of names, only that request fails; while many calls of its plain functions hang, only listings are refused.
 """
 
 from __future__ import annotations

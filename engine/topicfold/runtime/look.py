@@ -1,7 +1,7 @@
 """A look: one query at work in the tables of several namespaces, a slice at a time.
 
-Each table is gone through by itself first, and what it came to is kept: at the end only what has changed since is made
-again. Without that a look at many namespaces begins anew in each slice, and most of its work is for nothing.
+Each table is searched separately, and its result is kept; at the end, only tables that have changed since are searched
+again. Otherwise a query over many namespaces would start over in each slice, and waste most of its work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The last events of this node: told apart from rivals', and their records not decoded again."""
+"""The last events of this node: distinguishes them from other nodes', and spares decoding their records again."""
 
 from __future__ import annotations
 

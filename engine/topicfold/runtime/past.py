@@ -1,8 +1,9 @@
-"""The past: the topics of namespaces as they were at a position, built aside while the node goes on.
+"""The past: the topics of namespaces as they were at a position, built separately while the node keeps serving.
 
-From the newest commit at or below the position, or from the log's beginning, and what the log holds behind it; where
-that is too much or no longer there, from the snapshot's table of history. In slices and in threads, a few questions at
-once, each over a bounded number of events. What was built is kept for a while: pages follow one another.
+They are built from the newest commit at or below the position, or from the log's beginning, and the events after it. If
+these are too many, or no longer in the log, the snapshot's table of history is read instead. This happens in slices and
+in threads, for a few questions at once, each over a bounded number of events. A result is kept for a while, because
+pages follow one another.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From times to positions: where in a partition of the log a moment lies, by the clocks of the nodes that wrote.
 
-Clocks of nodes differ, so times need not rise with offsets. Then a moment is somewhere among the events that were
-written about then; the position that is found is one, and always the same while the log is. It goes by most events of
-a place, so a clock that once stood far ahead or back moves it nowhere.
+Clocks differ between nodes, so times need not rise with offsets. Then a moment lies somewhere among the events written
+around it; one position is chosen, and always the same one for the same log. It follows the majority of the events
+there, so a clock that was once far off does not move it.
 """
 
 from __future__ import annotations

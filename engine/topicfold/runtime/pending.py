@@ -1,7 +1,7 @@
 """Pending updates: those of this node that are not settled, by operation id, and who waits for each.
 
-An operation id is listed from its arrival until it is settled or nobody waits for it any more. Two requests with
-one id share one update, each with its own deadline. Who waits in vain is told whether the outcome is known.
+An operation id is listed from its arrival until it is settled or nobody waits for it any more. Two requests with one id
+share one update, each with its own deadline. A waiter that gets no result is told whether the outcome is known.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from topicfold.state.operations import Settled
 
 
 class PendingUpdates:
-    """Updates on their way, on one loop."""
+    """The updates of one loop that are not settled yet."""
 
     def __init__(self) -> None:
         self._by_operation: dict[bytes, Update] = {}
@@ -28,7 +28,7 @@ class PendingUpdates:
         return len(self._by_operation)
 
     def __contains__(self, update: Update) -> bool:
-        """Return whether `update` is still listed, and not another one with its id."""
+        """Return whether `update` itself is listed, rather than another one with its id."""
         return self._by_operation.get(update.operation.id) is update
 
     def twin(self, operation: Operation) -> Update | None:
@@ -47,7 +47,7 @@ class PendingUpdates:
         self._by_operation[update.operation.id] = update
 
     async def wait(self, update: Update, deadline: float) -> None:
-        """Return once `update` is settled or it is `deadline`; with the last who waits it is no longer listed.
+        """Return once `update` is settled or `deadline` has passed; it is listed until the last waiter leaves.
 
         A shield and a time-out cost 9 µs more.
         """
@@ -63,9 +63,9 @@ class PendingUpdates:
                 self.remove(update)
 
     def answer(self, operation_id: bytes, settled: Settled) -> None:
-        """Settle what waits under `operation_id` by what the log says of it.
+        """Settle the update under `operation_id` with the verdict in the log.
 
-        Another body may have been first to use the id: then the answer is that.
+        If another body used the id first, the answer says so.
         """
         update = self._by_operation.get(operation_id)
         if update is None:
@@ -78,25 +78,25 @@ class PendingUpdates:
             self.settle(update, settled)
 
     def settle(self, update: Update, settled: Settled) -> None:
-        """Say what became of `update`; nothing happens if that is known already."""
+        """Settle `update`; nothing happens if it is settled already."""
         if not update.settled.done():
             update.settled.set_result(settled)
         self._end(update)
 
     def fail(self, update: Update, error: TopicfoldError) -> None:
-        """Say that nothing became of `update`; nothing happens if its outcome is known already."""
+        """Settle `update` as not applied; nothing happens if it is settled already."""
         if not update.settled.done():
             update.settled.set_exception(error)
         self._end(update)
 
     def end_settled(self, updates: Iterable[Update]) -> None:
-        """Wake those who wait for updates that were settled by somebody else."""
+        """Wake the waiters of updates that were settled elsewhere."""
         for update in updates:
             if update.settled.done():
                 self._end(update)
 
     def remove(self, update: Update) -> None:
-        """Let the operation id go, unless a later update bears it now."""
+        """Remove the operation id, unless a later update has it now."""
         if update in self:
             del self._by_operation[update.operation.id]
 
@@ -112,7 +112,7 @@ class PendingUpdates:
 
 
 def check_body(body_hash: bytes, before: bytes) -> None:
-    """Return if both hashes are of one request.
+    """Return if both hashes belong to the same request.
 
     Raises:
         KeyReused: they are not.
@@ -122,7 +122,7 @@ def check_body(body_hash: bytes, before: bytes) -> None:
 
 
 def expired(update: Update) -> TopicfoldError:
-    """Return what to tell a waiter whose time is up."""
+    """Return the error for a waiter whose time is up."""
     if update.in_attempt:
         said = f"; the log said: {update.log_said}" if update.log_said else ""
         return unknown(update, f"the change was sent to the log and its outcome is not known yet{said}")
@@ -130,9 +130,9 @@ def expired(update: Update) -> TopicfoldError:
 
 
 def denied(update: Update, error: LogDenied) -> TopicfoldError:
-    """Return what to tell who waits for what the log did not let in: to try again would be denied, too.
+    """Return the error for a waiter whose change the log refused to take: another attempt would be refused, too.
 
-    What was sent before it, and not answered, may have been let in.
+    Changes that were sent before, and not answered, may be in the log.
     """
     told = unknown(update, f"the change is most likely not in the log: {error.reason}")
     told.hint = f"{error.hint} allows it. {told.hint}"
@@ -140,13 +140,13 @@ def denied(update: Update, error: LogDenied) -> TopicfoldError:
 
 
 def stopping(update: Update) -> TopicfoldError:
-    """Return what to tell a waiter of a node that stops, or that folds the partition no further."""
+    """Return the error for a waiter whose node stops, or no longer folds the partition."""
     told = no_further(update.target.partition)
     return unknown(update, f"{told.reason}, and did not know the outcome yet") if update.in_attempt else told
 
 
 def unknown(update: Update, reason: str) -> OutcomeUnknown:
-    """Return that the outcome is unknown, and the operation that tells it."""
+    """Return the error that the outcome is unknown; it names the operation to ask for."""
     return OutcomeUnknown(reason, operation=operation_text(update.target.partition, update.handle))
 
 

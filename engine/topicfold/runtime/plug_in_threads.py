@@ -1,4 +1,4 @@
-"""Threads for the plain functions of a topic listing: so few at a time, those that hang included."""
+"""Threads for the plain functions of a topic listing: a limited number at a time, including those that hang."""
 
 from __future__ import annotations
 

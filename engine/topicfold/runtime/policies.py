@@ -1,7 +1,7 @@
-"""Policies of one topic: what each level says of them, read from what is folded, all from one cut.
+"""Policies of one topic: what each level says, read from the folded state as of one cut.
 
-Fails closed: a record that cannot be read is an error, never one that says nothing, for what lies below would then
-take effect, and a shorter retention deletes data.
+Fails closed: a record that cannot be read is an error and never counts as empty. Otherwise the level below would take
+effect, and a shorter retention deletes data.
 
 Source: Pulsar's issue #26137.
 """

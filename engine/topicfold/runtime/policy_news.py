@@ -1,7 +1,7 @@
-"""News of policies: what the policies of a topic or a namespace are now, and one listener's being told of it.
+"""News of policies: the policies of a topic or a namespace as they are now, as one listener is told of them.
 
-What is told is the folded state, in the order of the log, each scope when it differs from what was told last. A
-listener that is slow misses values in between and never the newest, so nothing piles up for it.
+A listener is told the folded state, in the order of the log, for each scope that differs from what it was told last. A
+slow listener misses values in between but never the newest, so nothing piles up for it.
 
 Source: PIP-428's `TopicPolicyListener` and its wrapper; level-triggered, as Kubernetes' controllers are.
 """

@@ -1,7 +1,7 @@
-"""The policies of topics, for whoever runs an engine in the same process: PIP-428's service contract.
+"""The policies of topics, for programs that run an engine in the same process: PIP-428's service contract.
 
-An update is a function of what there is, run again where another was first, and answered once it is folded here.
-Whatever name of a topic is given, one of its partitions' too, means the whole topic.
+An update is a function of the current policies. It runs again if another change came first, and is answered once it is
+folded here. A topic's name, and the name of any of its partitions, mean the whole topic.
 
 Source: PIP-428 (`TopicPoliciesService`), without its caches: the folded state is the cache.
 """

@@ -1,10 +1,10 @@
-"""The reader: folds what the log delivers, and tells others in a fixed order.
+"""The reader: folds what the log delivers, and notifies others in a fixed order.
 
-For each batch: first all records are folded into the state, then the topics that they changed are indexed, then the
-tracker, then the listeners are told of each change. A record has one exit: folded, or a fault that stops its partition;
-nothing is skipped. Where folding, indexing or telling fails, as it does for want of memory, the state may be changed in
-part, or somebody not have been told of it: nobody is to believe that partition any more. Runs on the loop, between
-awaits, so everybody else on the loop sees one cut of the log.
+For each batch, all records are folded into the state, then the topics that they changed are indexed, then the tracker
+and then the listeners are told of each change. A record has one exit: folded, or a fault that stops its partition;
+nothing is skipped. If folding, indexing or notifying fails, for example for want of memory, the state may be changed in
+part, or somebody may not have been told; so that partition is stopped and answers nothing any more. The reader runs on
+the loop, between awaits, so everybody else on the loop sees one cut of the log.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Garbage(NamedTuple):
 
 
 class Reader:
-    """Folds every partition. `states` is for everybody to read and for nobody else to change."""
+    """Folds every partition. Everybody may read `states`; only the reader changes them."""
 
     def __init__(self, states: Mapping[int, PartitionState], tracker: Tracker, withhold: Withhold) -> None:
         self.states = states
@@ -55,11 +55,11 @@ class Reader:
         self._listeners: tuple[Listener, ...] = ()
 
     def listen(self, listener: Listener) -> None:
-        """Tell `listener` of every change from now on, after those that listen already."""
+        """Tell `listener` of every change from now on, after the listeners that were there before."""
         self._listeners = (*self._listeners, listener)
 
     def leave(self, listener: Listener) -> None:
-        """Tell `listener` no more; nothing happens where it does not listen."""
+        """Stop telling `listener`; nothing happens if it does not listen."""
         self._listeners = tuple(each for each in self._listeners if each != listener)
 
     def deliver(self, entries: Sequence[Entry]) -> None:
@@ -122,7 +122,7 @@ class Reader:
                 _log.error("partition_stopped", partition=each, reason=fault.reason)
 
     def _fail(self, partitions: Iterable[int], what: str, error: Exception) -> None:
-        """Stop partitions of which it is not known what is folded, or who was told."""
+        """Stop partitions that may be folded only in part, or of which not everybody was told."""
         shortage = shortage_in(error)
         remedy = "Let this node have more, and restart it" if shortage else "Restart this node"
         fault = OperatorNeeded(

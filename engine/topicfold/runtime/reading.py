@@ -1,9 +1,9 @@
-"""Reading: answers from what is folded, each from one cut of the log.
+"""Reading: answers from the folded state, each from one cut of the log.
 
-A topic whose end is decided is gone for all who read, as for all who change it, though Kafka may not have followed.
+A topic whose deletion is decided no longer exists for readers and writers, even if Kafka has not followed yet.
 
-`settle` waits until the state is as new as the request wants; what follows it on the loop without an await is one
-cut. Answers inside are numbers and sets; names are made here, at the edge.
+`settle` waits until the state is as new as the request demands; what follows it on the loop without an await is one
+cut. Internally, answers are numbers and sets; names are made here, at the edge.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Reading:
         return cut._replace(revision=cut.revision.merged(asked.minimum))
 
     def cut(self, partitions: Collection[int]) -> Cut | None:
-        """Return what `settle` does for who waits for nothing; None where that has to wait for a partition."""
+        """Return what `settle` returns if nothing has to be waited for; None if a partition has."""
         return self._cut(partitions) if all(map(self._engine.readiness.can_be_read, partitions)) else None
 
     def _cut(self, partitions: Collection[int]) -> Cut:
@@ -129,7 +129,7 @@ class Reading:
         return found is not None and int(name.local.rpartition("-")[2]) < found[0].partitions.get(found[1], 0)
 
     def labels(self, name: TopicName) -> tuple[Mapping[str, str], str]:
-        """Return a live topic's labels and its ETag; one whose record cannot be read bears none.
+        """Return a live topic's labels and its ETag; a topic whose record cannot be read has none.
 
         Raises:
             NamespaceNotFound, TopicNotFound: it is not there.
@@ -139,7 +139,7 @@ class Reading:
         return table.labels(number), str(etag)
 
     async def all_labels(self, namespace: str, among: BitMap | None = None) -> dict[str, list[str]]:
-        """Return every label key of a namespace with its values, sorted; with `among`, what those topics bear.
+        """Return every label key of a namespace with its values, sorted; with `among`, those of these topics.
 
         As they are when this is called, whatever changes until it returns.
 
@@ -164,7 +164,7 @@ class Reading:
         return record, str(owner.etag)
 
     def require_namespace(self, name: str) -> None:
-        """Return if a namespace is live, whatever its record.
+        """Return if a namespace is live, even if its record cannot be read.
 
         Raises:
             NamespaceNotFound: it is not there.
@@ -172,7 +172,7 @@ class Reading:
         self._table(name)
 
     def require_namespaces(self, namespaces: Namespaces) -> None:
-        """Return if everything that is named of `namespaces` is there: namespaces, and tenants in patterns.
+        """Return if everything that `namespaces` names exists: namespaces, and the tenants of patterns.
 
         Raises:
             NamespaceNotFound, TenantNotFound: it is not.
@@ -218,7 +218,7 @@ class Reading:
         return record or TenantRecord(), etag
 
     def tenants(self) -> list[str]:
-        """Return all tenants, sorted: those with a live record, and those that a live namespace bears the name of."""
+        """Return all tenants, sorted: those with a live record, and those with a live namespace."""
         states = self._engine.states.values()
         borne = {
             tenant
@@ -238,7 +238,7 @@ class Reading:
         return clusters_in(record or TenantRecord()), etag
 
     def operation(self, partition: int, actor: str, handle: bytes) -> Settled | None:
-        """Return what became of the operation that `actor` means by `handle`.
+        """Return the outcome of the operation that `handle` means for `actor`.
 
         None where it has not been seen within the ring's horizon, or is another actor's.
         """

@@ -1,7 +1,7 @@
-"""Refolding: a partition folded once more, aside, to be held against the state in memory.
+"""Refolding: folds a partition once more, separately, to compare the result with the state in memory.
 
-From a state that is given, of a snapshot or the log's beginning; in slices, so nobody waits for it.
-For that long the partition is in memory twice.
+It starts from a given state, of a snapshot or the log's beginning, and works in slices, so nobody waits for it. Until
+it ends, the partition is in memory twice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Refusals: what whoever asked is told of an operation that the log says no to."""
+"""Refusals: the error for an operation that the log refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rollback: a topic gets back what an earlier version of it said, in one update."""
+"""Rollback: restores what an earlier version of a topic said, in one update."""
 
 from __future__ import annotations
 

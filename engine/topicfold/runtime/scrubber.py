@@ -1,7 +1,7 @@
-"""The scrubber: looks every now and then whether what lies in memory is still what was put there.
+"""The scrubber: checks from time to time whether memory still holds what was put there.
 
-Digests are sums kept up to date by the fold, so a bit that flips at rest, in a record or an index, changes none of
-them. The scrubber has everything held against the records, in slices; `state.invariants` knows what and how.
+Digests are sums that the fold keeps up to date, so a bit that flips at rest, in a record or an index, changes none of
+them. The scrubber compares everything with the records, in slices; `state.invariants` knows what and how.
 """
 
 from __future__ import annotations

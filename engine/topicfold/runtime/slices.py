@@ -1,7 +1,7 @@
-"""Slices: long work on the loop that lets others have their turn, those who are answered above all.
+"""Slices: long work on the loop that lets others have their turn, above all requests.
 
-A task of its own     `Slice`   works on until a slice is used up, then lets the loop turn once
-Thousands of tasks    `Turns`   work a few in each turn of the loop, a slice together, in the order they came
+A task of its own     `Slice`   works until a slice is used up, then lets the loop turn once
+Thousands of tasks    `Turns`   share a slice in each turn of the loop, a few at a time, in the order they came
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How old the snapshot is: what tells that the job which makes it has stopped or fails.
+"""The age of the snapshot: it rises if the job that makes it has stopped or fails.
 
-The directory is looked at in a thread of its own, and no one waits for it: one that is mounted may never answer. The
-age goes on then, as it does where no commit can be read.
+The directory is read in a thread of its own, and nobody waits for that, because a mounted directory may never answer.
+The age then continues to rise, as it does if no commit can be read.
 """
 
 from __future__ import annotations

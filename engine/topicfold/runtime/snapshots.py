@@ -1,6 +1,6 @@
-"""Snapshots: the states that a node goes on from instead of the log's beginning, when it starts and ever after.
+"""Snapshots: states from which a node continues instead of the log's beginning, at its start and later.
 
-pyarrow is loaded when a snapshot is, and not otherwise.
+pyarrow is only imported when a snapshot is loaded.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The tables of topics as they are folded now, for whoever reads, lists, finds or watches.
+"""The tables of topics as they are folded now, for everything that reads, lists, finds or watches.
 
-With them is what those who go through one in slices need: cuts, and on which names an expression was tried.
+Also holds what is needed to go through a table in slices: cuts, and the names on which an expression was tried.
 """
 
 from __future__ import annotations

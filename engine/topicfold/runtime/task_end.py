@@ -1,4 +1,4 @@
-"""Ending tasks: whoever made some, and stops, has them ended before it has."""
+"""Ends tasks: whoever creates tasks ends them before it has stopped itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tenants and their namespaces, which lie in different partitions: looked at after a barrier on all of them."""
+"""Tenants and their namespaces, which are in different partitions: read after a barrier in all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topic counts: how many topics partitions have. A partition may have a hundred thousand namespaces to add up."""
+"""Counts the topics of partitions. A partition may have a hundred thousand namespaces to add up."""
 
 from __future__ import annotations
 

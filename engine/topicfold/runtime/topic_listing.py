@@ -1,7 +1,7 @@
-"""Topic listings: what decides which topics a listing under `/admin/v2` names, as a plug-in may.
+"""Topic listings: what decides which topics a listing under `/admin/v2` names; a plug-in can.
 
-`all` is Pulsar's own, which ignores the properties it is asked with; `by-properties` is ours. Whatever a
-plug-in names is still held against what exists, what else was asked for and what the caller may see (`listings`).
+`all` is Pulsar's default, which ignores the properties it is given; `by-properties` is ours. What a plug-in returns is
+still checked against what exists, what else was asked for and what the caller may see (`listings`).
 
 Source: PIP-452 (`PulsarResourcesExtended`, `DefaultPulsarResourcesExtended`).
 """
@@ -31,7 +31,7 @@ _STEP = 1024
 
 
 class ListingMode(StrEnum):
-    """Topics of which domain are listed."""
+    """The domain whose topics are listed."""
 
     PERSISTENT = "PERSISTENT"
     NON_PERSISTENT = "NON_PERSISTENT"
@@ -43,23 +43,23 @@ Listed = Iterable[str] | BitMap
 
 
 class TopicListing(Protocol):
-    """A topic listing. Coroutines run on the engine's loop; plain methods run in a thread, so they may wait.
+    """A topic listing. Coroutines run on the engine's loop; plain methods run in a thread, so they may block.
 
-    One that ignores properties says so: `takes_properties = False`. Without that it is taken to go by them.
+    A listing that ignores properties must say so by `takes_properties = False`; otherwise it is assumed to use them.
     """
 
     def initialize(self, engine: Engine) -> Awaitable[None] | None:
-        """Make ready to list topics of `engine`; called once, before anything is listed."""
+        """Prepare to list topics of `engine`; called once, before the first `list`."""
 
     def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Awaitable[Listed] | Listed:
-        """Return the topics of a namespace of that mode which a client that gave `properties` is to be told of.
+        """Return the topics of a namespace and mode that a client that sent `properties` is to see.
 
-        Topics that are not there are passed over. Equal calls at the same time are made once, and once more for all
-        who ask after something has changed meanwhile.
+        Topics that do not exist are ignored. Equal requests at the same time share one call; those that arrive after
+        something has changed meanwhile share another.
         """
 
     def close(self) -> Awaitable[None] | None:
-        """Let go of everything; called once, after the last listing."""
+        """Release everything; called once, after the last `list`."""
 
 
 class AllTopics:
@@ -81,17 +81,16 @@ class AllTopics:
 
 
 class TopicsByProperties:
-    """Lists the topics that bear each of the properties, as a property of the topic or as a label."""
+    """Lists the topics that have each of the properties, as a property or as a label."""
 
     async def initialize(self, engine: Engine) -> None:
         """Remember the engine."""
         self._engine = engine
 
     async def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Listed:
-        """Return the topics of the namespace that bear them all.
+        """Return the topics of the namespace that have all of the properties.
 
-        Cost: 0.1 µs for each topic that does not bear them as labels, and 10 µs where its record has to be read; in
-        slices.
+        Cost: 0.1 µs for each topic that does not have them as labels, and 10 µs if its record must be read; in slices.
         """
         table = self._engine.tables.of(namespace)
         if table is None or not properties:
@@ -104,10 +103,10 @@ class TopicsByProperties:
 
 
 async def _bearing(table: TopicTable, properties: Mapping[str, str], cut: NamespaceCut) -> BitMap:
-    """Return the topics that bear `properties` now, when it returns; `cut` notes what changes meanwhile.
+    """Return the topics that have `properties` at the moment of return; `cut` notes what changes meanwhile.
 
     Raises:
-        Overloaded: too much does.
+        Overloaded: too much changes.
     """
     texts = sorted([text.encode() for pair in properties.items() for text in pair], key=len)
     found = BitMap(table.matching(properties))
@@ -138,15 +137,15 @@ _BUILT_IN: Mapping[str, Callable[[], TopicListing]] = {"all": AllTopics, "by-pro
 
 
 def is_built_in(name: str) -> bool:
-    """Return whether a setting names one of ours."""
+    """Return whether a setting names a built-in listing."""
     return name in _BUILT_IN
 
 
 def open_topic_listing(name: str) -> TopicListing:
-    """Return the listing that a setting names: ours, an entry point of `ENTRY_POINTS`, or `package.module:Class`.
+    """Return the listing that a setting names: a built-in one, an entry point, or `package.module:Class`.
 
     Raises:
-        BadSetting: there is none of that name, or it cannot be made.
+        BadSetting: there is none of that name, or it cannot be created.
     """
     if name in _BUILT_IN:
         return _BUILT_IN[name]()

@@ -1,7 +1,7 @@
-"""The tracker: completes whoever waits for something to be folded.
+"""The tracker: completes those who wait for something to be folded.
 
-Waits are for a position of a partition or for one event. Waiters are completed by the reader, in the step that
-follows the fold; when the tracker is closed they fail, they are never completed then.
+They wait for a position of a partition, or for one event. The reader completes them in the step after the fold. If the
+tracker is closed, they fail; they are never completed then.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tried names: on which names an expression was tried, and which it matches, for whoever finds or watches.
+"""Tried names: the names on which an expression was tried, and those that it matches, for finds and watches.
 
-A number's name never changes, so what was found out stays right; it is kept for as long as somebody has the expression.
-Names are tried until it is late, a few between two looks at the clock: one try may take half a millisecond.
+A number's name never changes, so a result stays right; it is kept as long as somebody uses the expression. Names are
+tried until a slice is used up, a few between two looks at the clock, because one try may take half a millisecond.
 """
 
 from __future__ import annotations

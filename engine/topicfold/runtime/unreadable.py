@@ -1,4 +1,4 @@
-"""Records that cannot be read: what is told in the place of what stands in them. They never count as empty."""
+"""Records that cannot be read: the errors that stand for their content. They never count as empty."""
 
 from __future__ import annotations
 

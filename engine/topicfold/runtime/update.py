@@ -1,4 +1,4 @@
-"""One queued update: what is to become of which aggregate, who wants it and why, and how far it has come."""
+"""One queued update: its aggregate, the change, who wants it and why, and how far it has come."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The queue of one aggregate: updates that wait, and events of this node that are not decided yet.
 
-Holds rule and bookkeeping of "at most one outstanding event per aggregate"; what to append and whom to answer is
-decided by `updates`.
+It holds the rule and the bookkeeping of "at most one outstanding event per aggregate"; `updates` decides what to append
+and whom to answer.
 """
 
 from __future__ import annotations

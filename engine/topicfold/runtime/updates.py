@@ -1,13 +1,14 @@
 """Updates: the path of every write, from a queue per aggregate to the event that settles it.
 
-At most one outstanding event per aggregate; it carries all queued updates in order (`group_commit`). An event is
-decided when the aggregate's (level, incarnation of the live namespace, version) moves off what the event was written
-against: accepted if it is the successor, else its updates go back to the front and run again. What the log says of
-an append is never taken for an outcome; it only leads to another attempt on the same base, of which at most one can
-be accepted. An update is answered when an accepted event that carries its operation id is folded, whoever wrote it.
+Each aggregate has at most one outstanding event, which carries all queued updates in order (`group_commit`). An event
+is decided when the aggregate's (level, incarnation of the live namespace, version) is no longer what the event was
+written against: it was accepted if it is the successor; otherwise its updates go back to the front and run again. What
+the log reports about an append is never taken for an outcome; it only leads to another attempt on the same base, of
+which at most one can be accepted. An update is answered when an accepted event that carries its operation id is folded,
+whoever wrote it.
 
-A no ("missing", "unchanged", "If-Match failed") without a client's key is answered from a state that a barrier made
-fresh; with one it is logged, which kills every earlier attempt still in flight.
+A refusal ("missing", "unchanged", "If-Match failed") without a client's key is answered from a state that a barrier
+made fresh. With a key it is logged, which makes every earlier attempt that is still in flight ineffective.
 
 Source: PIP-428; group commit after the analysis in Gray and Reuter 1992, 9.4.7.
 """
@@ -42,7 +43,7 @@ MAX_WAITING = 10_000
 
 
 class Updates:
-    """All queues of one node. Told of every folded change by the reader."""
+    """All queues of one node. The reader tells it of every folded change."""
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class Updates:
         clock_ms: Callable[[], int],
         freshness: Freshness,
     ) -> None:
-        """Take `freshness`, which says why a partition takes no appends now, and is told of what becomes of them."""
+        """Take `freshness`, which says why a partition accepts no appends now, and learns what becomes of appends."""
         self._log = log
         self._states = states
         self._barriers = barriers
@@ -73,7 +74,7 @@ class Updates:
         return len(self._queues)
 
     async def submit(self, update: Update, deadline: float) -> Settled:
-        """Return what became of `update`, once that is folded here. `deadline` is a time of the loop's clock.
+        """Return the outcome of `update` once it is folded here. `deadline` is a time of the loop's clock.
 
         With the last who waits for it, be their time up or be they cancelled, an update leaves its queue: it is in no
         further event, though one that carries it may still land.
@@ -95,7 +96,7 @@ class Updates:
         return update.settled.result()
 
     def publish(self, partition: int, change: Change) -> None:
-        """Settle what this change decides, and run the queues it sets free once the reader's batch is done."""
+        """Settle what this change decides, and run the queues that it frees once the reader's batch is done."""
         event = change.event
         if event is None or change.outcome is Outcome.NO_OP:
             return
@@ -240,7 +241,7 @@ class Updates:
             self._loop.call_soon(decode_indexed, group.schema, group.payload)
 
     def _append_failed(self, queue: UpdateQueue, event_id: bytes, error: TopicfoldError) -> None:
-        """Hear that the log gave up on an event. Only a full one is certain not to have it: that is told at once."""
+        """Note that the log gave up on an event. Only a full log certainly lacks it: its waiters are told at once."""
         self._freshness.on_refused(queue.target.partition, error)
         if not isinstance(error, LogFull):
             for update in queue.carried if queue.latest == event_id else ():
@@ -272,7 +273,7 @@ class Updates:
                 self._decide(queue, None)
 
     def _answer_fresh(self, queue: UpdateQueue, group: GroupCommit) -> None:
-        """Answer those noes that a barrier has made fresh; have one made for the others."""
+        """Give the refusals that a barrier has made fresh; ask for a barrier for the others."""
         for update, verdict, etag in zip(group.updates, group.verdicts, group.etags, strict=True):
             if update.is_fresh:
                 self.pending.settle(update, Settled(verdict, etag, update.operation.body_hash))
@@ -283,7 +284,7 @@ class Updates:
             self._forget(queue)
 
     async def _refresh(self, queue: UpdateQueue, updates: list[Update]) -> None:
-        """Make `updates` fresh by a barrier; without one their answer is that the log is unavailable."""
+        """Make `updates` fresh by a barrier; if that fails, answer that the log is unavailable."""
         try:
             await self._barriers.wait([queue.target.partition], self._loop.time() + BARRIER_SECONDS)
         except TopicfoldError as error:
@@ -297,7 +298,7 @@ class Updates:
         self._run(queue)
 
     def _refuse_in_namespace(self, queue: UpdateQueue) -> None:
-        """Hand a topic's updates to the queue of its namespace, which is not live: their refusal is logged there."""
+        """Move a topic's updates to the queue of its namespace, which is not live: their refusal is logged there."""
         target = queue.target
         owner = self._queue(Target(AggregateKind.NAMESPACE, target.namespace, target.namespace, target.partition))
         owner.waiting.extend(queue.waiting)
@@ -334,7 +335,7 @@ class Updates:
         queue.timer = self._loop.call_later(seconds, self._run, queue)
 
     def _refuse_all(self, queue: UpdateQueue, refusal: Wait) -> None:
-        """Fail what is in no undecided event; the rest waits for better times or its deadline."""
+        """Fail the updates that are in no undecided event; the others wait for the log or their deadlines."""
         for update in queue.waiting:
             if not update.in_attempt:
                 self.pending.fail(update, refusal)
@@ -347,7 +348,7 @@ class Updates:
         queue.keep(lambda update: not update.settled.done() and update in self.pending)
 
     def _forget(self, queue: UpdateQueue) -> None:
-        """Drop an idle queue. An undecided event of it may still land: at most one on its base does."""
+        """Drop an idle queue. An undecided event of it may still land: at most one event on its base takes effect."""
         key = (int(queue.target.kind), queue.target.name)
         if queue.refreshing is None and queue.latest is None and self._queues.get(key) is queue:
             del self._queues[key]
@@ -362,7 +363,7 @@ class Updates:
     def _own_seen(self, partition: int, event: Event, outcome: Outcome) -> None:
         """Note that the log took an event of ours, or a rival's rejected one on an aggregate that we write to.
 
-        Only those tell that somebody starves.
+        A rejected event of a rival shows that the rival may starve.
         """
         if self._own.came_back(event.event_id):
             self._freshness.on_taken(partition)

@@ -1,7 +1,7 @@
-"""Upkeep: what a node that is told of a Kafka cluster does every few seconds, beside serving.
+"""Upkeep: what a node with a Kafka cluster does every few seconds, beside serving.
 
-It finishes steps that were left undone, and follows the cluster where it is told to. Whatever goes wrong here is
-logged and tried again; it never keeps the node from serving.
+It takes steps in Kafka that were left undone, and follows the cluster if it is set to. A failure is logged and tried
+again; it never keeps the node from serving.
 """
 
 from __future__ import annotations

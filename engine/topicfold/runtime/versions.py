@@ -1,4 +1,4 @@
-"""Versions: a record as it was at a position of the log, or as the event of a given name left it."""
+"""Versions: a record as it was at a position of the log, or as the event with a given id left it."""
 
 from __future__ import annotations
 

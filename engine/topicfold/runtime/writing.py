@@ -1,7 +1,7 @@
 """Writing: every change a user can ask for, as an update of one aggregate.
 
-What concerns more than one partition, a tenant and its namespaces, is looked at here, at the edge: no fold reads
-two partitions.
+A change that concerns several partitions, such as a tenant and its namespaces, is checked here, at the edge: no fold
+reads two partitions.
 """
 
 from __future__ import annotations

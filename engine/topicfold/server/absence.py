@@ -1,4 +1,4 @@
-"""What Pulsar says of a namespace that is not there; each of its resources has words of its own."""
+"""What Pulsar answers about a namespace that does not exist; each of its resources has its own words."""
 
 from __future__ import annotations
 

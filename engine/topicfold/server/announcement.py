@@ -1,4 +1,4 @@
-"""The announcement: what a server says once it serves, with commands to try that ask just this one."""
+"""The announcement that a server prints once it serves, with commands to try on exactly this server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers: JSON bytes, and the headers that say from where in the log they come."""
+"""Answers: JSON bytes, and the headers that name their position in the log."""
 
 from __future__ import annotations
 

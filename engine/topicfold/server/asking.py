@@ -1,4 +1,4 @@
-"""Headers of a request, as the circumstances the engine wants to know (`Asked`)."""
+"""Turns the headers of a request into what the engine wants to know about it (`Asked`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bundles, the parts of a namespace that Pulsar's brokers share among them. Here a namespace is whole: one bundle."""
+"""Bundles, the parts of a namespace that Pulsar's brokers divide among themselves. Here a namespace is one bundle."""
 
 from __future__ import annotations
 

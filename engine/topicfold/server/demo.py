@@ -1,4 +1,4 @@
-"""The demo: a server on a log of its own with some topics to look at. The log goes when the server stops."""
+"""The demo: a server on a log of its own with sample topics. The log is deleted when the server stops."""
 
 from __future__ import annotations
 

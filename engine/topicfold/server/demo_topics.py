@@ -1,6 +1,6 @@
-"""The topics of the demo: the events of a shop in four regions, with what makes labels worth looking at.
+"""The topics of the demo: the events of a shop in four regions, with labels that are worth a look.
 
-One label is misspelt and some topics are nobody's, so that a report has something to tell.
+One label is misspelt and some topics belong to nobody, so that a report has something to show.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bodies under `/api/v1` that say what a topic is to be, or to become: all that is wrong is said at once."""
+"""Bodies under `/api/v1` that describe a topic as it is to be, or to become: all errors are reported at once."""
 
 from __future__ import annotations
 

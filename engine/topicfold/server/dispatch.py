@@ -1,4 +1,4 @@
-"""From a request to its operation: find the route, let in who may come in, send on what another node is to answer."""
+"""From a request to its operation: finds the route, checks the caller's rights, and redirects to another node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers how a node is: partition by partition, its log, its snapshot, and what is wrong with them."""
+"""Answers how healthy a node is: its partitions, its log and its snapshot, and what is wrong with them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What takes effect on a topic, policy by policy, and why: `GET /api/v1/topics/…/effective`.
 
-`applied=true` under `/admin/v2` answers as Pulsar does, which is not the same; this is the truth.
+`applied=true` under `/admin/v2` answers as Pulsar does, which differs; this answer is what really applies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One request and its answer, as the guard sees them go by."""
+"""One request and its answer, as they pass through the guard."""
 
 from __future__ import annotations
 

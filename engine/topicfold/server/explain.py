@@ -1,4 +1,4 @@
-"""Explaining a selector: what was understood, what each requirement comes to, what was probably misspelt."""
+"""Explains a selector: how it was understood, what each requirement finds, and what was probably misspelt."""
 
 from __future__ import annotations
 

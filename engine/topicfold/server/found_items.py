@@ -1,4 +1,4 @@
-"""Items of a find: topics as every frame shows them or, with `fields=record`, with their whole records beside."""
+"""Items of a find: topics as every frame shows them and, with `fields=record`, their whole records as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the process lives, whether the node serves, and what it says about itself."""
+"""Whether the process is alive, whether the node can serve, and which version it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long answers: how many are made at once, and how many bytes of them are made or on their way to their clients."""
+"""Limits on long answers: how many are made at once, and how many of their bytes are being made or sent."""
 
 from __future__ import annotations
 

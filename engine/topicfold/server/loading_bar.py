@@ -1,4 +1,4 @@
-"""How far a node is with its snapshot: a bar where a person looks on. The log says in one line that it is done."""
+"""Shows how far a node has loaded its snapshot: a bar on a terminal. The log has one line when it is done."""
 
 from __future__ import annotations
 

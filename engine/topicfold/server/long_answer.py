@@ -1,4 +1,4 @@
-"""Answers too long to be made at once: a body that is made as fast as its client reads, and no faster; and how many."""
+"""Answers too long to be made at once: the body is made only as fast as its client reads. How many there may be."""
 
 from __future__ import annotations
 

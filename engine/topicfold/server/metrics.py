@@ -1,4 +1,4 @@
-"""What a node tells Prometheus. No metric holds a label's value or a topic's name."""
+"""The metrics of a node for Prometheus. No metric contains a label's value or a topic's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every route needs of the node it serves."""
+"""What every route needs from the node that it belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noticing that this process may have no more files open: uvloop then resets whoever connects, and says nothing."""
+"""Notices that this process may open no more files: uvloop then resets new connections, and reports nothing."""
 
 from __future__ import annotations
 

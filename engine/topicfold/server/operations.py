@@ -1,6 +1,6 @@
-"""What became of a change: settles every answer that said `unknown`, for whoever asked for the change.
+"""The outcome of a change: settles every answer that said `unknown`, for the caller who asked for the change.
 
-Anybody else who sends the same id asks about an operation of their own that there is not.
+For anybody else, the same id stands for an operation of their own, which does not exist.
 """
 
 from __future__ import annotations

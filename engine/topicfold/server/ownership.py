@@ -1,9 +1,9 @@
-"""Ownership: which node answers for a namespace, where somebody wants that. Any node can, and does by default.
+"""Ownership: which node answers requests for a namespace, if the operator wants that. By default, any node does.
 
-A redirect only spares nodes work; nothing is correct because of it. It goes to addresses from the settings and
-nowhere else, says nothing about what there is, and carries `authoritative=true`: whoever gets that answers, so two
-nodes that disagree send a request on once and no more. Only a namespace in the path counts, under `/admin/v2` and
-`/api/v1` alike. A page in a browser may speak to its own node only, and is answered there.
+A redirect only saves nodes work; nothing is correct because of it. It leads only to addresses from the settings, does
+not reveal what exists, and carries `authoritative=true`. The node that gets such a request answers it, so two nodes
+that disagree redirect a request no more than once. Only a namespace in the path counts, under `/admin/v2` and `/api/v1`
+alike. A page in a browser may speak only to its own node, and is answered there.
 
 Source: Pulsar's redirects to the broker that owns a bundle; the review of PIP-451.
 """

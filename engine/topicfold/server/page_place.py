@@ -1,7 +1,7 @@
-"""Where a page ended: what `continue` says, so that any node can go on from there.
+"""Where a page ended: the content of `continue`, from which any node can go on.
 
-The text is opaque: base64url of a format byte, hashes of the query and of what follows, the page's
-revision and the last full name.
+The text is opaque: base64url of a format byte, hashes of the query and of what follows, the page's revision and the
+last full name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Finding topics as they once were: what `at` means, and who may see it.
+"""Finding topics as they were: what `at` means, and who may ask.
 
-Who may list a namespace's topics now may see which there were in its present life. A grant on a single topic is one on
-what that topic is now, and says nothing of the past; a former life of a namespace was another namespace of that name,
-and maybe of another tenant of that name: it is for superusers.
+A caller who may list a namespace's topics now may also see which topics it had in its present life. A grant on a single
+topic covers the topic as it is now, and not its past. An earlier life of a namespace was another namespace of the same
+name, perhaps of another tenant of the same name: only superusers may see it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Policies of topics under `/admin/v2`: a GET, a POST or PUT and a DELETE of each, made from the table of policies."""
+"""Policies of topics under `/admin/v2`: GET, POST or PUT, and DELETE for each, made from the table of policies."""
 
 from __future__ import annotations
 

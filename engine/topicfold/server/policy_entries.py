@@ -1,4 +1,4 @@
-"""Policies that are asked for entry by entry: backlog quotas by type, dispatch rates by subscription."""
+"""Policies that are requested entry by entry: backlog quotas by type, dispatch rates by subscription."""
 
 from __future__ import annotations
 

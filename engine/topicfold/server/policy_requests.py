@@ -1,4 +1,4 @@
-"""What a request about a topic's policies says: which topic, in which scope, and the value that it states."""
+"""What a request about a topic's policies contains: the topic, the scope, and the value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many of something that lasts each principal has at once, so that one leaves room for the others."""
+"""Counts per principal how many long-lived requests it has, so that one leaves room for the others."""
 
 from __future__ import annotations
 

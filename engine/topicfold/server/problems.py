@@ -1,4 +1,4 @@
-"""Errors as answers: problem documents with the right status and headers."""
+"""Errors as answers: problem documents with their status and headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query parameters: decoded strictly, each with a meaning given once, unknown ones as each API wants it."""
+"""Query parameters: decoded strictly, with one meaning each; unknown ones are treated as each API wants."""
 
 from __future__ import annotations
 

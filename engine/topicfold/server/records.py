@@ -1,4 +1,4 @@
-"""Bodies as records: what a request says, checked whole, so that all that is wrong is said at once."""
+"""Bodies as records: a body is checked as a whole, so that all errors are reported at once."""
 
 from __future__ import annotations
 

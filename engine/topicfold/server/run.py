@@ -1,4 +1,4 @@
-"""Serving: open the log, start the engine, listen, and stop in good order."""
+"""Serving: opens the log, starts the engine, listens, and stops in good order."""
 
 from __future__ import annotations
 

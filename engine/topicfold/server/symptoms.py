@@ -1,6 +1,6 @@
 """What is wrong with a node, and what is worth a warning, each with what to do about it.
 
-All that agreement, examinations, scrubbing, the reader, the log's settings, enforcement and the snapshot told.
+Gathered from agreement, examinations, scrubbing, the reader, the log's settings, enforcement and the snapshot.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The handlers of one policy of topics, as the policy's description tells them.
+"""The handlers of one policy of topics, made from the policy's description.
 
-Values are checked by themselves before anything is written, and told of after the topic was seen to be there; what
-they must fit beside themselves is looked at inside the update.
+A value is checked by itself before anything is written, but an error in it is reported only after the topic was found
+to exist. Conditions between the value and other records are checked inside the update.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From where a watch goes: what the request says of it, and why it cannot go on from there."""
+"""Where a watch starts: what the request says about it, and why it cannot resume from there."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What goes over HTTP, for both ends: names of headers, shapes of problems."""
+"""What goes over HTTP, for server and client: names of headers, and shapes of JSON."""

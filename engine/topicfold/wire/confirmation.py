@@ -1,6 +1,6 @@
-"""How a server says what it understood, so that a client never takes everything for what it asked for.
+"""How a server confirms what it understood, so that a client never takes everything for what it asked for.
 
-The server sends the texts as the headers `headers.QUERY` and, of listings, `headers.PROPERTIES`; the client compares
+The server sends the texts as the headers `headers.QUERY` and, for listings, `headers.PROPERTIES`; the client compares
 them with its own.
 
 Source: PIP-451, where an old broker that ignores the labels answers with every topic.

@@ -1,4 +1,4 @@
-"""What a node finds out about itself, as `GET /api/v1/doctor` answers it."""
+"""What a node finds out about itself: the shape of `GET /api/v1/doctor`."""
 
 from __future__ import annotations
 

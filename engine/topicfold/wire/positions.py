@@ -1,6 +1,6 @@
-"""Positions as a client holds them: two that were told become one that covers both.
+"""Positions as a client keeps them: two positions are merged into one that covers both.
 
-A client that sends several calls at once hears positions of which none covers the others; a call carries one.
+A client that sends several calls at once receives positions of which none covers the others; a call can send only one.
 """
 
 from __future__ import annotations
