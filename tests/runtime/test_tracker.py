@@ -113,3 +113,19 @@ async def test_closing_fails_all_who_wait_and_all_who_come_later() -> None:
             await waiting
     with pytest.raises(NotReady):
         tracker.expect_event(0, an_id(2))
+    with pytest.raises(NotReady, match="folds partition 1 no further"):
+        await tracker.wait_for(1, 1, 0, None)
+
+
+async def test_giving_up_one_partition_fails_nobody_who_waits_for_another() -> None:
+    tracker = Tracker()
+    waits = [asyncio.create_task(tracker.wait_for(each, 1, 0, None)) for each in (0, 1)]
+    events = [tracker.expect_event(each, an_id(1)) for each in (0, 1)]
+    await turns()
+    tracker.give_up(0)
+    for given_up in (waits[0], events[0], tracker.wait_for(0, 1, 0, None)):
+        with pytest.raises(NotReady, match="folds partition 0 no further"):
+            await given_up
+    tracker.publish(1, Change(Outcome.ACCEPTED, topic_put(1, an_id(1))))
+    tracker.publish_position(1, 1)
+    await asyncio.gather(waits[1], events[1])
