@@ -113,6 +113,8 @@ async def test_after_a_barrier_record_that_is_lost_the_next_is_sent(
     monkeypatch.setattr("topicfold.runtime.barrier.RECORD_SECONDS", 0.05)
     node.log.fate = node.log.lose
     with pytest.raises(PositionTimeout):
+        await node.engine.barriers.wait_linearizable([0], node.asked(5).deadline)
+    with pytest.raises(PositionTimeout):
         await node.engine.barriers.wait_linearizable([0], node.asked(0.02).deadline)
     node.log.fate = node.log.take
     await node.engine.barriers.wait_linearizable([0], node.asked(5).deadline)

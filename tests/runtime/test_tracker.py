@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 
 import pytest
 
@@ -72,6 +73,22 @@ async def test_waiters_who_gave_up_leave_nothing_behind() -> None:
         with pytest.raises(PositionTimeout):
             await tracker.wait_for(0, 2**63, 0, soon(-1))
     assert sum(map(len, tracker._positions.values())) < 100
+
+
+async def test_whoever_still_waits_is_completed_in_time_although_many_gave_up() -> None:
+    tracker, chance = Tracker(), random.Random(1)
+    waits: dict[asyncio.Task[None], int] = {}
+    for _ in range(300):
+        position = chance.randrange(1, 1_000)
+        waits[asyncio.create_task(tracker.wait_for(0, position, 0, None))] = position
+        await turns(1)
+        if chance.random() < 0.7:
+            chance.choice([*waits]).cancel()
+            await turns(1)
+    for reached in range(0, 1_001, 50):
+        tracker.publish_position(0, reached)
+        await turns()
+        assert all(wait.done() for wait, position in waits.items() if position <= reached)
 
 
 async def test_an_event_is_done_once_its_record_is_folded_whatever_came_of_it() -> None:
