@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from confluent_kafka import Consumer, KafkaError
+from confluent_kafka import Consumer, KafkaError, Producer
 
 from tests.cli.conftest import Run, Start
 from tests.integration.consuming import Topics
@@ -54,6 +54,26 @@ def test_a_record_without_a_value_is_none_with_an_empty_one(run: Run, orders: st
     topics.produce(orders, "", None)
     told = run("consume", "-l", "team=pay", "--bootstrap", topics.bootstrap, "--max", "5")
     assert told.out.splitlines()[3:] == [f"{orders}  ", f"{orders}  –"]
+
+
+@pytest.mark.kafka
+def test_bytes_that_are_no_text_are_base64_and_headers_are_told(run: Run, orders: str, topics: Topics) -> None:
+    producer = Producer({"bootstrap.servers": topics.bootstrap})
+    producer.produce(orders, b"\xfe", b"\xff", headers=[("trace", b"a1"), ("raw", b"\xfd"), ("none", None)])
+    assert producer.flush(60) == 0
+    told = run("consume", "-l", "team=pay", "--bootstrap", topics.bootstrap, "--max", "4", "-o", "json")
+    last = json.loads(told.out.splitlines()[-1])
+    assert {name: last.get(name) for name in ("key", "keyBase64", "value", "valueBase64", "headers")} == {
+        "key": None,
+        "keyBase64": "/w==",
+        "value": None,
+        "valueBase64": "/g==",
+        "headers": [
+            {"name": "trace", "value": "a1"},
+            {"name": "raw", "valueBase64": "/Q=="},
+            {"name": "none", "value": None},
+        ],
+    }
 
 
 @pytest.mark.kafka

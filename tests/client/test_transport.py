@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import httpx2
 import pytest
 
-from topicfold.client import AnswerLost, Client, RetryRule, ServerUnreachable, UnexpectedAnswer
+from topicfold.client import AnswerLost, AsyncClient, Client, RetryRule, ServerUnreachable, UnexpectedAnswer
 from topicfold.client.silence import BROKE_OFF_HINT
 from topicfold.errors import Forbidden, InvalidRequest, Overloaded, Resync, TopicfoldError, TopicNotFound
 
@@ -274,6 +274,22 @@ def test_an_answer_is_read_no_further_than_any_of_ours_reaches(
         client.list_tenants()
     assert "pages" in refused.value.hint
     assert len(tape.requests) == len(taken) == 1
+
+
+async def test_nor_is_one_that_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.client.whole_answers.MAX_ANSWER_BYTES", 1_000)
+    taken: list[int] = []
+
+    async def endless() -> AsyncIterator[bytes]:
+        while sum(taken) < 10**7:
+            taken.append(10**6)
+            yield b"[" * 10**6
+
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(200, content=endless()))
+    async with AsyncClient(transport=transport, retry=IMPATIENT) as client:
+        with pytest.raises(UnexpectedAnswer, match="with more than this client reads"):
+            await client.list_tenants()
+    assert len(taken) == 1
 
 
 def test_a_server_that_never_answers_costs_the_time_out_and_no_more() -> None:

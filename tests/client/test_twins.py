@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,22 @@ def test_both_try_again_remember_positions_and_raise_in_the_same_way() -> None:
     assert [sent[2:] for sent in one.sent] == [
         (None, None), (None, "p1"), (None, "p1"), ("k", "p2"), ("k", "p2"), ("k", "p2"), (None, None)
     ]  # fmt: skip
+
+
+def test_both_wait_before_they_try_again() -> None:
+    async def await_tenants(tape: Tape) -> None:
+        async with AsyncClient(transport=httpx2.MockTransport(tape), retry=patient) as client:
+            await client.list_tenants()
+
+    def list_tenants(tape: Tape) -> None:
+        with Client(transport=httpx2.MockTransport(tape), retry=patient) as client:
+            client.list_tenants()
+
+    patient = RetryRule(max_attempts=2, first_delay_seconds=0.1)
+    for ask in (list_tenants, lambda tape: asyncio.run(await_tenants(tape))):
+        began = time.monotonic()
+        ask(Tape(failed(503, "not_ready"), told("p1")))
+        assert time.monotonic() - began >= patient.first_delay_seconds / 2
 
 
 async def test_calls_at_once_leave_a_position_that_covers_them_all() -> None:

@@ -342,6 +342,18 @@ def test_who_is_cut_off_in_every_start_state_is_told_of_an_answer_once_one_is_co
     assert [record.message for record in caplog.records] == warned
 
 
+@pytest.mark.parametrize(
+    ("streams", "when"),
+    [([[*START], *[[]] * 9], "it begins"), ([[START[0]]] * 9, "the initial topics are complete")],
+)
+def test_streams_that_end_politely_too_early_again_and_again_are_told_of_too(
+    streams: Sequence[Stream], when: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    Play(*streams).run()
+    said = f"no answer from http://h: it ends the stream before {when}; trying again"
+    assert [record.message for record in caplog.records] == [said]
+
+
 def test_of_streams_that_are_silent_once_open_no_answer_is_told_before_one_speaks(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

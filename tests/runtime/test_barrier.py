@@ -10,6 +10,7 @@ from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running, turns
 from topicfold.errors import LogUnavailable, PositionTimeout
 from topicfold.model.events import Kind
+from topicfold.runtime.barrier import RECORD_SECONDS
 
 
 async def test_one_query_serves_all_who_wait(node: Node) -> None:
@@ -99,10 +100,24 @@ async def test_a_barrier_record_changes_no_digest(node: Node) -> None:
     assert node.digests() == before
 
 
-async def test_a_barrier_record_that_is_lost_times_out(node: Node) -> None:
+async def test_a_barrier_record_that_is_lost_is_waited_for_until_the_deadline_and_no_longer(node: Node) -> None:
+    node.log.fate = node.log.lose
+    async with asyncio.timeout(RECORD_SECONDS / 2):
+        with pytest.raises(PositionTimeout):
+            await node.engine.barriers.wait_linearizable([0], node.asked(0.02).deadline)
+
+
+async def test_after_a_barrier_record_that_is_lost_the_next_is_sent(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.barrier.RECORD_SECONDS", 0.05)
     node.log.fate = node.log.lose
     with pytest.raises(PositionTimeout):
+        await node.engine.barriers.wait_linearizable([0], node.asked(5).deadline)
+    with pytest.raises(PositionTimeout):
         await node.engine.barriers.wait_linearizable([0], node.asked(0.02).deadline)
+    node.log.fate = node.log.take
+    await node.engine.barriers.wait_linearizable([0], node.asked(5).deadline)
 
 
 async def test_a_barrier_record_that_the_log_gives_up_is_unavailable(node: Node) -> None:
@@ -116,7 +131,7 @@ async def test_one_in_a_hurry_is_not_held_up_by_one_who_has_time(node: Node) -> 
     patient = asyncio.create_task(node.engine.barriers.wait_linearizable([0], node.asked(60).deadline))
     await turns()
     with pytest.raises(PositionTimeout):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(RECORD_SECONDS / 2):
             await node.engine.barriers.wait_linearizable([0], node.asked(0.02).deadline)
     patient.cancel()
 

@@ -104,6 +104,21 @@ async def test_a_partition_that_cannot_be_reached_takes_no_writes_while_others_d
     assert freshness.refuses_writes(1) is None
 
 
+async def test_of_a_partition_that_cannot_be_reached_it_is_told_once_and_once_that_it_can_be_again(
+    log: WilfulLog,
+) -> None:
+    freshness = Freshness(log, {each: empty_state() for each in range(3)}, {})
+    with capture_logs() as lines:
+        for reached in ([0, 1], [0, 1], [0], [0, 1, 2], [0, 1, 2]):
+            freshness.on_ends(dict.fromkeys(reached, 0), ago(0))
+    told = [(line["event"], line.get("partitions")) for line in lines]
+    assert told == [
+        ("log_partitions_unavailable", [2]),
+        ("log_partitions_unavailable", [1, 2]),
+        ("log_reachable", None),
+    ]
+
+
 async def test_no_partition_is_apart_from_others_in_a_log_that_cannot_be_reached_at_all(log: WilfulLog) -> None:
     freshness = Freshness(log, {0: empty_state(), 1: empty_state()}, {})
     freshness.on_ends({0: 0}, ago(0))
@@ -200,11 +215,20 @@ async def test_repaired_settings_let_writes_through_again(freshness: Freshness, 
     assert freshness.refuses_writes(0) is None
 
 
-async def test_settings_are_looked_at_once_a_minute(log: WilfulLog, state: PartitionState) -> None:
+async def some_seconds_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pass what lies between two looks at the settings where something is wrong, and not where all is well."""
+    monkeypatch.setattr("topicfold.runtime.freshness.PROBLEMS_EVERY_SECONDS", 0.01)
+    await asyncio.sleep(0.02)
+
+
+async def test_settings_are_looked_at_once_a_minute(
+    log: WilfulLog, state: PartitionState, monkeypatch: pytest.MonkeyPatch
+) -> None:
     freshness = Freshness(log, {0: state}, {})
-    freshness.on_ends({0: 0}, ago(0))
     await freshness.check_settings()
     log.problems = (UNSAFE,)
+    await some_seconds_later(monkeypatch)
+    freshness.on_ends({0: 0}, ago(0))
     await freshness.check_settings()
     assert freshness.problems == ()
 
@@ -248,11 +272,11 @@ async def test_what_is_to_be_looked_at_soon_is_looked_at_again_where_a_look_had_
 async def test_settings_are_looked_at_sooner_where_the_state_is_old(
     log: WilfulLog, state: PartitionState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicfold.runtime.freshness.PROBLEMS_EVERY_SECONDS", -1.0)
     freshness = Freshness(log, {0: state}, {})
     freshness.on_ends({0: 0}, ago(0))
     await freshness.check_settings()
     log.problems = (UNSAFE,)
+    await some_seconds_later(monkeypatch)
     await freshness.check_settings()
     assert freshness.problems == (UNSAFE,)
 
@@ -260,11 +284,12 @@ async def test_settings_are_looked_at_sooner_where_the_state_is_old(
 async def test_a_problem_that_was_found_is_looked_at_again_sooner_than_that(
     log: WilfulLog, state: PartitionState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicfold.runtime.freshness.PROBLEMS_EVERY_SECONDS", -1.0)
     freshness = Freshness(log, {0: state}, {})
     log.problems = (UNSAFE,)
     await freshness.check_settings()
     log.problems = ()
+    await some_seconds_later(monkeypatch)
+    freshness.on_ends({0: 0}, ago(0))
     await freshness.check_settings()
     assert freshness.problems == ()
 

@@ -49,6 +49,7 @@ def test_what_came_behind_the_end_at_the_start_is_part_of_the_log() -> None:
 
 async def test_those_who_wait_go_on_when_all_their_partitions_are_open(readiness: Readiness) -> None:
     wait = asyncio.create_task(readiness.wait([0, 1], 5.0))
+    assert not readiness.is_ready(0)
     readiness.open(0)
     await turns()
     assert not wait.done()

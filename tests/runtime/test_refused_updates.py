@@ -51,6 +51,14 @@ async def test_the_logged_refusal_of_a_missing_topic_is_a_delete(node: Node) -> 
     assert verdicts(appended) == [Verdict.TOPIC_NOT_FOUND]
 
 
+async def test_a_refusal_without_a_key_is_answered_as_soon_as_it_is_fresh(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node.engine.updates, "tick", lambda: None)
+    with pytest.raises(TopicNotFound):
+        await node.writing.set_labels(ORDERS, {"a": "b"}, node.asked(2))
+
+
 async def test_the_logged_refusal_in_a_missing_namespace_goes_on_the_namespace_at_once(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,9 +177,10 @@ async def test_many_noes_that_wait_for_a_barrier_are_run_again_once_for_all_who_
     assert runs < 10 * len(tasks)
 
 
-async def test_an_update_whose_namespace_came_while_its_refusal_flew_is_run_anew(
-    node: Node, store: MemoryStore
+async def test_an_update_whose_namespace_came_while_its_refusal_flew_is_run_anew_at_once(
+    node: Node, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(node.engine.updates, "tick", lambda: None)
     async with running(store) as other:
         node.log.fate = node.log.hold
         name = parse_topic("public/lost/orders")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 
 import pytest
 
@@ -74,6 +75,22 @@ async def test_waiters_who_gave_up_leave_nothing_behind() -> None:
     assert sum(map(len, tracker._positions.values())) < 100
 
 
+async def test_whoever_still_waits_is_completed_in_time_although_many_gave_up() -> None:
+    tracker, chance = Tracker(), random.Random(1)
+    waits: dict[asyncio.Task[None], int] = {}
+    for _ in range(300):
+        position = chance.randrange(1, 1_000)
+        waits[asyncio.create_task(tracker.wait_for(0, position, 0, None))] = position
+        await turns(1)
+        if chance.random() < 0.7:
+            chance.choice([*waits]).cancel()
+            await turns(1)
+    for reached in range(0, 1_001, 50):
+        tracker.publish_position(0, reached)
+        await turns()
+        assert all(wait.done() for wait, position in waits.items() if position <= reached)
+
+
 async def test_an_event_is_done_once_its_record_is_folded_whatever_came_of_it() -> None:
     tracker = Tracker()
     for outcome in (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.NO_OP):
@@ -113,3 +130,19 @@ async def test_closing_fails_all_who_wait_and_all_who_come_later() -> None:
             await waiting
     with pytest.raises(NotReady):
         tracker.expect_event(0, an_id(2))
+    with pytest.raises(NotReady, match="folds partition 1 no further"):
+        await tracker.wait_for(1, 1, 0, None)
+
+
+async def test_giving_up_one_partition_fails_nobody_who_waits_for_another() -> None:
+    tracker = Tracker()
+    waits = [asyncio.create_task(tracker.wait_for(each, 1, 0, None)) for each in (0, 1)]
+    events = [tracker.expect_event(each, an_id(1)) for each in (0, 1)]
+    await turns()
+    tracker.give_up(0)
+    for given_up in (waits[0], events[0], tracker.wait_for(0, 1, 0, None)):
+        with pytest.raises(NotReady, match="folds partition 0 no further"):
+            await given_up
+    tracker.publish(1, Change(Outcome.ACCEPTED, topic_put(1, an_id(1))))
+    tracker.publish_position(1, 1)
+    await asyncio.gather(waits[1], events[1])

@@ -141,6 +141,18 @@ async def test_a_connection_that_its_client_reset_is_not_kept(rest: RestNode) ->
                 await asyncio.sleep(0.05)
 
 
+async def test_nor_is_one_that_ended_before_a_request_came(rest: RestNode) -> None:
+    async with listening(rest) as port:
+        for sent in (b"", b"GET /livez"):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(sent)
+            writer.close()
+        await asyncio.sleep(0.05)
+        async with asyncio.timeout(connection.HEAD_SECONDS / 3):
+            while connections():  # noqa: ASYNC110 -- nobody is told
+                await asyncio.sleep(0.05)
+
+
 def connections() -> list[connection.Connection]:
     """Return the connections of this loop that anything refers to."""
     gc.collect()
