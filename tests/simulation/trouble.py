@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import lru_cache
 from random import Random
 
 from tests.simulation.fake_log import FakeStore
@@ -151,6 +152,7 @@ class Trouble:
         self._history.notes.append((self._store.loop.time(), text))
 
 
+@lru_cache(maxsize=1_024)
 def _is_birth(value: bytes) -> bool:
     event = decode_event(value)
     return event is not None and event.aggregate_kind == AggregateKind.TOPIC and event.base == GENESIS

@@ -6,6 +6,7 @@ Percent-escapes are left alone, so an encoded slash never parts two segments.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
@@ -30,7 +31,7 @@ class Route:
 class _Step:
     """What may follow the segments so far, and the routes that end here, by method."""
 
-    literals: dict[str, _Step] = field(default_factory=dict)
+    literals: defaultdict[str, _Step] = field(default_factory=lambda: defaultdict(_Step))
     parameter: _Step | None = None
     routes: dict[str, Route] = field(default_factory=dict)
 
@@ -89,12 +90,17 @@ class RouteTable:
             ValueError: an operation has the same method and path already.
         """
         segments = path.split("/")
-        names = [(parameter_in(segment), place) for place, segment in enumerate(segments)]
-        parameters = tuple((name, place) for name, place in names if name)
+        names = [parameter_in(segment) for segment in segments]
+        parameters = tuple((name, place) for place, name in enumerate(names) if name)
         route = Route(operation, path.replace(DOMAIN, "{domain}"), parameters)
         ends = [self._root]
-        for segment in segments[1:]:
-            ends = [after for step in ends for after in _after(step, segment)]
+        for segment, name in zip(segments[1:], names[1:], strict=True):
+            if segment == DOMAIN:
+                ends = [step.literals[each] for step in ends for each in (*DOMAINS, TOPICS_DOMAIN)]
+            elif name is None:
+                ends = [step.literals[segment] for step in ends]
+            else:
+                ends = [_parameter_of(step) for step in ends]
         for step in ends:
             for method in operation.methods:
                 if step.routes.setdefault(method, route) is not route:
@@ -102,15 +108,11 @@ class RouteTable:
         self.routes.append(route)
 
 
-def _after(step: _Step, segment: str) -> list[_Step]:
-    """Return the steps that a segment of a declared path leads to, made where they are new."""
-    if segment == DOMAIN:
-        return [step.literals.setdefault(spelling, _Step()) for spelling in (*DOMAINS, TOPICS_DOMAIN)]
-    if parameter_in(segment) is None:
-        return [step.literals.setdefault(segment, _Step())]
+def _parameter_of(step: _Step) -> _Step:
+    """Return the step that a variable segment leads to, made where it is new."""
     if step.parameter is None:
         step.parameter = _Step()
-    return [step.parameter]
+    return step.parameter
 
 
 def no_route(method: str, path: str, allowed: Collection[str] = ()) -> HTTPException:
