@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from hypothesis import settings
 
 from tests.compaction.classes import jvm_options
 from tests.prerequisites import SHORT_LIVED_JVM, needed
+from topicfold.collection import no_collection
 
 _SESSION = "TOPICFOLD_TEST_SESSION"
 _OURS = re.compile(r"TOPICFOLD_(TEST_|\w+_SEEDS$)")
@@ -43,6 +44,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         directory = Path(os.environ.pop(_SESSION))
         end_shared(directory)
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep Python from looking for cycles among the tests, now and whenever it looks while they run."""
+    with no_collection():
+        return (yield)
 
 
 @pytest.fixture
