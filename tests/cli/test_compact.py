@@ -42,6 +42,14 @@ def test_a_batch_that_another_job_has_committed_is_told_of_with_where_to_look(
     assert bare_run(*WHERE, "--quiet").err == ""
 
 
+def test_where_no_bar_is_shown_a_line_says_that_the_job_has_begun(
+    bare_run: Run, compacting: Callable[[Callable[[Listener], None]], None]
+) -> None:
+    compacting(lambda listener: listener.begins(70))
+    assert bare_run(*WHERE, "--progress").err.splitlines()[0] == "compacting records=70"
+    assert bare_run(*WHERE, "--quiet").err == ""
+
+
 def test_the_tables_are_where_servers_start_from_unless_another_directory_is_named(
     bare_run: Run, compacting: Callable[[Callable[[Listener], None]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

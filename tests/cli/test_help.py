@@ -28,6 +28,13 @@ def test_a_group_alone_shows_its_help_with_no_line_cut(
     assert "..." not in shown.out.partition("Commands:")[2]
 
 
+def test_what_is_for_every_day_is_listed_before_what_is_for_operators(bare_run: Run) -> None:
+    listed = [
+        line.split()[0] for line in bare_run("--help").out.partition("Commands:\n")[2].splitlines() if line[2:3].strip()
+    ]
+    assert listed.index("topics") < listed.index("watch") < listed.index("enforce") < listed.index("compact")
+
+
 def test_no_summary_of_a_command_is_cut_where_all_are_listed(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert "..." not in bare_run("--help").out.partition("Commands:")[2]

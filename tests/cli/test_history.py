@@ -7,13 +7,14 @@ import json
 import re
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from tests.cli.conftest import Run
 from tests.terminal import Terminal
-from topicfold.client import Client, Topic
+from topicfold.cli.history import _rows
+from topicfold.client import Client, FieldChange, HistoryEntry, Topic
 
 ORDERS = "persistent://public/default/orders"
 
@@ -52,6 +53,17 @@ def test_a_history_is_a_table_that_lines_up(run: Run, orders: list[str]) -> None
     ]
     assert re.fullmatch(r"VERSION  WHEN +WHO +WHY +CHANGE", lines[0])
     assert "\x1b" not in shown.out
+
+
+def test_steps_in_kafka_are_told_in_words_where_the_change_does_not_imply_them() -> None:
+    def told(kind: Literal["created", "changed", "deleted"], *changes: tuple[str, Any, Any]) -> list[str]:
+        fields = tuple(FieldChange((name,), old, new) for name, old, new in changes)
+        entry = HistoryEntry("e.1", 3, "p", kind, "2026-01-02T03:04:05.678Z", (), fields)
+        return [row[-1] for row in _rows(entry)]
+
+    assert told("created", ("partitions", None, 1), ("pending", None, "make")) == ["created", "partitions: – → 1"]
+    assert told("changed", ("pending", None, "end")) == ["its Kafka topic is to be deleted"]
+    assert told("deleted", ("pending", "end", None)) == ["deleted"]
 
 
 def test_a_time_of_the_history_is_one_at_which_its_change_was_made(run: Run, orders: list[str]) -> None:

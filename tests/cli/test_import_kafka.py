@@ -84,6 +84,8 @@ def test_the_detail_of_a_difference_is_the_command_that_mends_it(run: Run, clien
         "kafka-topics.sh --bootstrap-server broker:9092 --create --topic lost --partitions 5 makes it" in told["lost"]
     )
     assert "or none that you may Describe" in told["lost"]
+    drop = "topicfold topics delete-partitioned-topic persistent://public/default/lost drops the record, and the topic"
+    assert drop in told.pop("lost")
     assert not any("delete" in line for line in told.values())
 
 
@@ -93,9 +95,9 @@ def test_the_summary_counts_each_topic_once(run: Run, client: Client, cluster: C
     assert "imported 0 new; 1 already there, 0 gone from Kafka, 1 with other partitions" in run(*IMPORT).err
 
 
-def test_one_partition_is_no_plural(run: Run, cluster: Cluster) -> None:
+def test_one_partition_in_kafka_is_none_of_the_record_as_lists_of_topics_show(run: Run, cluster: Cluster) -> None:
     shown = run(*IMPORT).out
-    assert "1 partition\n" in shown
+    assert "not partitioned\n" in shown
     assert "3 partitions\n" in shown
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.terminal import Terminal
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.output import Output
-from topicfold.cli.tables import left_out, table_lines
+from topicfold.cli.tables import _wrapped, left_out, table_lines
 
 HEADER = ("TOPIC", "N", "LABELS")
 TIME = "2026-11-25T13:26:03.877Z"
@@ -43,6 +43,21 @@ def test_a_name_of_several_words_is_broken_between_them(shown: Shown) -> None:
     lines = shown(44, ("POLICY", "VALUE"), [(name, "1,2,3,4,5,6,7,8,9,10,11") for name in names])
     firsts = [line.split()[0] for line in lines[1:] if not line.startswith(" ")]
     assert firsts == ["subscription", "ExpirationTimeIn", "Minutes", "x" * 19, "x" * 16]
+
+
+@pytest.mark.parametrize(
+    ("cell", "pieces"),
+    [
+        ("allowed_custom_label_keys", ["allowed_custom_label_", "keys"]),
+        ("eu-central-1__confirmed-orders", ["eu-central-1__", "confirmed-orders"]),
+        ("all, by-properties or by,  package", ["all, by-properties or", "by,  package"]),
+        ("twenty-two-letters,and, more", ["twenty-two-letters,and,", "more"]),
+    ],
+)
+def test_a_cell_is_broken_at_the_marks_in_it_and_no_line_begins_with_the_blank_behind_one(
+    cell: str, pieces: list[str]
+) -> None:
+    assert _wrapped(cell, 23) == pieces
 
 
 def test_words_that_fill_a_column_to_its_end_stay_in_one_line(shown: Shown) -> None:

@@ -212,7 +212,27 @@ def test_what_takes_effect_fits_a_terminal_of_80_columns(run: Run, monkeypatch: 
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)
     lines = run("topics", "effective", "orders", "--color", "never").out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0].split() == ["POLICY", "ORIGIN", "VALUE"]
+    assert lines[0].split() == ["POLICY", "ORIGIN", "ENFORCED", "BY", "VALUE"]
+
+
+def test_what_takes_effect_can_be_only_what_somebody_set(run: Run) -> None:
+    topic = "public/quiet/orders"
+    run("namespaces", "create", "public/quiet")
+    run("topics", "create", topic)
+    none = run("topics", "effective", topic, "--set-only")
+    assert (none.out, none.err) == ("", "neither topic nor namespace sets a policy\n")
+    run("topicPolicies", "set-max-producers", topic, "-p", "3")
+    shown = run("topics", "effective", topic, "--set-only")
+    assert shown.out.splitlines()[1:] == ["maxProducerPerTopic  topic   nothing      3"]
+    found = json.loads(run("topics", "effective", topic, "--set-only", "-o", "json").out)
+    assert list(found["policies"]) == ["maxProducerPerTopic"]
+
+
+def test_a_default_is_not_said_to_hold_in_kafka(run: Run) -> None:
+    run("topicPolicies", "set-retention", "orders", "-t", "7d", "-s", "-1")
+    told = run("topics", "effective", "orders").err
+    assert told == "Kafka is not told of maxMessageSize, compactionThreshold: in Kafka its own settings hold instead\n"
+    run("topicPolicies", "delete", "orders")
 
 
 def test_a_change_that_changes_nothing_says_so(run: Run) -> None:

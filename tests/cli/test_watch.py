@@ -55,6 +55,13 @@ def test_names_line_up_under_the_longest_so_far() -> None:
     assert lines == ["ADDED     orders-of-eu  a=b", "ADDED     orders        a=b"]
 
 
+def test_a_name_that_is_far_longer_than_others_pushes_its_own_line_only() -> None:
+    lines = Lines()
+    frames = [Added("", match(name, a="b")) for name in ("x" * 200, *(f"t{number}" for number in range(20)))]
+    lines.line_up(frames)
+    assert lines.text(frames[1]).endswith("  ADDED     t0   a=b")
+
+
 def test_a_change_is_shown_with_its_own_time_however_late_it_is_read() -> None:
     then = "2026-01-02T03:04:05.678Z"
     assert Lines().text(Added("c1", match(), ("ann",), then)).startswith(f"{then}  ADDED")
@@ -201,6 +208,15 @@ def test_where_nothing_matches_yet_it_says_that_it_waits(start: Start, client: C
     assert watching.err_line() == "no topic matches yet; waiting for one"
     client.set_labels("orders", {"team": "paymnts"})
     assert f"ADDED     {ORDERS}" in watching.line()
+
+
+def test_topics_that_match_at_the_start_line_up_from_the_first_on(start: Start, client: Client) -> None:
+    for name in ("orders", "orders-of-the-eu"):
+        client.create_topic(name, labels={"team": "pay"})
+    watching = start("watch", "-l", "team=pay")
+    assert {line.index("team=pay") for line in (watching.line(), watching.line())} == {
+        len(f"2026-01-02T03:04:05.678Z  MODIFIED  {ORDERS}-of-the-eu  ")
+    }
 
 
 def test_a_list_that_is_watched_goes_on_with_what_changes(start: Start, client: Client) -> None:

@@ -168,6 +168,7 @@ def test_of_a_log_that_goes_while_the_job_runs_it_is_told_so_and_no_trace_of_jav
         command_of(log, root, "--every", "0.1"), stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
     )
     assert running.stderr is not None
+    assert running.stderr.readline().startswith("compacting records=")
     assert running.stderr.readline().startswith("compacted sequence=1 ")
     log.log_file.unlink()
     said, hint = running.communicate(timeout=200)[1].splitlines()

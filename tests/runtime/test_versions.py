@@ -110,3 +110,12 @@ async def test_an_unknown_version_is_told_with_those_that_come_nearest(orders: N
         with pytest.raises(errors.VersionNotFound) as caught:
             await find_version(orders.engine, target(orders), name, orders.asked().deadline)
         assert caught.value.values["nearest"] == nearest
+
+
+async def test_offsets_that_come_nearest_are_told_in_the_order_of_the_history(orders: Node) -> None:
+    offsets = [(await orders.label(number=str(number)), orders.engine.states[0].position - 1)[1] for number in range(7)]
+    with pytest.raises(errors.VersionNotFound) as caught:
+        await find_version(orders.engine, target(orders), f"0{offsets[-2]}", orders.asked().deadline)
+    nearest = caught.value.values["nearest"]
+    assert nearest == sorted(nearest, key=int, reverse=True)
+    assert str(offsets[-1]) == nearest[0]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,12 +19,14 @@ from tests.server.auth.authority import DAY, Authority
 from tests.server.rest import ORDERS, RestNode, problem_in, rest_node
 from tests.server.unreadable import DAMAGED, NEWER, with_topic
 from tests.snapshot.making import COMMIT, commit_to, refused_at
-from topicfold.errors import LogUnavailable, OperatorNeeded
+from topicfold.errors import ClusterUnavailable, LogUnavailable, OperatorNeeded
 from topicfold.log.port import LogDenied, SettingProblem
 from topicfold.runtime import agreement
 from topicfold.runtime.examiner import Conclusion
 from topicfold.runtime.scrubber import ScrubReport
 from topicfold.server.health import LEAVING
+from topicfold.server.symptoms import Symptoms
+from topicfold.settings import Settings
 from topicfold.snapshot.commits import MANIFESTS, DataFile, commit_path, put_commit
 
 DOCTOR = "/api/v1/doctor"
@@ -276,6 +280,25 @@ async def test_what_would_have_the_log_answer_is_told_where_the_log_says_it(
 ) -> None:
     orders.node.engine.freshness.on_unavailable(error)
     assert problems(await orders.get(DOCTOR))[0] == f"the log cannot be reached: {error.reason} -> {error.hint}"
+
+
+async def test_what_follows_from_a_log_that_cannot_be_reached_is_not_told_beside_it(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = orders.node.engine
+    monkeypatch.setattr(engine.freshness, "age_seconds", lambda partition: 40.0)
+    engine.freshness.on_unavailable(LogUnavailable("the log cannot be reached: no answer"))
+    upkeep = SimpleNamespace(bootstrap="broker:9092", trouble=ClusterUnavailable("no answer from Kafka"))
+
+    def told(log_at: str) -> list[str]:
+        node: Any = SimpleNamespace(
+            engine=engine, leaving=asyncio.Event(), certificate_ends={}, upkeep=upkeep,
+            settings=Settings(kafka_bootstrap=log_at),
+        )  # fmt: skip
+        return [problem.what for problem in Symptoms(node).problems(())]
+
+    assert told("broker:9092") == ["the log cannot be reached: no answer"]
+    assert told("another:9092") == ["the log cannot be reached: no answer", "no answer from Kafka"]
 
 
 async def test_a_setting_that_cannot_be_better_here_is_a_warning_and_the_node_is_well(orders: RestNode) -> None:

@@ -59,6 +59,8 @@ class CompactTelling:
         self._session.output.warning(str(alteration))
 
     def begins(self, records: int) -> None:
+        if self._update is None:
+            self._say(f"compacting records={records}")
         self._show(description="starting Spark", total=records, refresh=True)
 
     def folds(self) -> None:

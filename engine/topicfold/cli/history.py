@@ -29,6 +29,9 @@ To = Annotated[
 
 _HEADER = ("VERSION", "WHEN", "WHO", "WHY", "CHANGE")
 _PAGE = 1_000
+_STEP = ("pending",)
+_STEPS = {"end": "its Kafka topic is to be deleted"}
+"""What the table says of a step that is left to do in Kafka; of others, what the change is says it."""
 _MAX_LOOKED_AT = 10_000
 
 
@@ -133,7 +136,8 @@ def _rows(entry: HistoryEntry) -> Iterator[tuple[str, ...]]:
 def _texts(entry: HistoryEntry) -> list[str]:
     if entry.changes is None:
         return [f"{entry.kind} (what it was cannot be read)"]
-    changed = list(map(_change_text, entry.changes))
+    changed = [_STEPS.get(each.new, "") if each.path == _STEP else _change_text(each) for each in entry.changes]
+    changed = list(filter(None, changed))
     return changed if entry.kind == "changed" and changed else [entry.kind, *changed]
 
 

@@ -158,14 +158,24 @@ def _difference(topic: Present, bootstrap: str, config: Config) -> str:
     return f"{recorded} recorded, {topic.kafka_partitions} in Kafka: {step}"
 
 
-def _lost(topic: Gone, bootstrap: str) -> str:
-    """Return what to type where the Kafka topic of a record is not there: what makes it anew, without its messages.
+def _partitions(topic: New) -> str:
+    """Return how many partitions a record has, as lists of topics show it: one in Kafka is none there."""
+    return counted(topic.recorded_partitions, "partition") if topic.recorded_partitions else "not partitioned"
+
+
+def _lost(topic: Gone, bootstrap: str, config: Config) -> str:
+    """Return what to type where the Kafka topic of a record is not there: what makes it, empty, or drops the record.
 
     Kafka tells nobody of a topic that they may not describe.
     """
     name, count = shlex.quote(topic.kafka_name), topic.partitions
     step = f"kafka-topics.sh --bootstrap-server {bootstrap} --create --topic {name} --partitions {count}"
-    return f"no such topic in Kafka, or none that you may Describe; its record stays: {step} makes it, empty"
+    delete = "delete-partitioned-topic" if count > 1 else "delete"
+    drop = on_the_same_server(f"topicfold topics {delete} {shlex.quote(topic.name)}", config)
+    return (
+        f"no such topic in Kafka, or none that you may Describe; its record stays: {step} makes it, empty; "
+        f"{drop} drops the record, and the topic with its messages if it is there after all"
+    )
 
 
 def _show(
@@ -178,12 +188,12 @@ def _show(
 ) -> None:
     differing = [topic for topic in plan.present if topic.has_other_partitions]
     rows = [
-        *(("new", topic.name, topic.kafka_name, counted(topic.partitions, "partition")) for topic in made),
+        *(("new", topic.name, topic.kafka_name, _partitions(topic)) for topic in made),
         *(
             ("differs", topic.name, topic.kafka_name, _difference(topic, bootstrap, session.config))
             for topic in differing
         ),
-        *(("gone", topic.name, topic.kafka_name, _lost(topic, bootstrap)) for topic in plan.gone),
+        *(("gone", topic.name, topic.kafka_name, _lost(topic, bootstrap, session.config)) for topic in plan.gone),
         *(("failed", "", failure.kafka_name, failure.reason) for failure in failed),
     ]
     data = {

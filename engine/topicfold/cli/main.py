@@ -59,6 +59,13 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
     "config": ("topicfold.cli.config_view", "See the settings in force, including a server's."),
 }
 
+_ORDER = (
+    "serve", "demo", "import", "topics", "topicPolicies", "namespaces", "tenants", "clusters", "policies",
+    "watch", "consume", "explain", "report", "history", "rollback", "operations", "enforce", "doctor", "config",
+    "compact", "trim", "copy", "renew", "version",
+)  # fmt: skip
+"""Commands as help lists them: to begin with, for every day, then for whoever operates servers."""
+
 _OTHER_NAMES: Mapping[str, str] = {"topic-policies": "topicPolicies"}
 
 _MEANT: Mapping[str, str] = {
@@ -139,6 +146,10 @@ def _code_of(arguments: Sequence[str] | None) -> int:
 
 class _LazyGroup(TyperGroup):
     """The root: knows its groups by name and help, and imports the one that is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands in the order of help."""
+        return sorted(super().list_commands(ctx), key=_ORDER.index)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Put the real group into the place of its stand-in, then go on as always."""

@@ -86,7 +86,8 @@ ConfirmCount = Annotated[
 def export(session: Session, namespaces: Namespaces, file: Target = STDOUT, at: PastTime = None) -> None:
     """Write topics to a file. Labels, properties and policies of all topics of the namespaces, as YAML.
 
-    With -o json it prints JSON on stdout, which 'diff' and 'apply' accept as well.
+    With -o json it prints JSON on stdout, which 'diff' and 'apply' accept as well. Policies that the namespaces
+    themselves set are not written: 'topicfold namespaces policies' shows them.
 
     With --at it writes topics in full as they were then, so that applying the file undoes later changes to them.
 

@@ -19,9 +19,9 @@ _INDENT = "    "
 _LEAST_LAST = 30
 _LEAST = 12
 _LONG = 40
-# A cell is parted behind one of the first of these rather than of the others, there rather than between the words of
+# A cell is parted behind one of the first of these rather than of the next, there rather than between the words of
 # a name such as maxMessageSize, and there rather than anywhere.
-_BREAKS = (", ;", "=./")
+_BREAKS = (", ;", "=./", "_-")
 _WORD = re.compile("[^, ;]+[,;]?")
 _WORDS_IN_ONE = re.compile(r"[a-z](?=[A-Z])")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z?")
@@ -40,7 +40,7 @@ def table_lines(header: Row, rows: Sequence[Row]) -> list[str]:
     table = [header, *rows]
     columns = _widths(table)
     if not sys.stdout.isatty():
-        return list(_lines(table, [_lined_up(column) for column in columns], lambda cell, width: [cell]))
+        return list(_lines(table, [lined_up(column) for column in columns], lambda cell, width: [cell]))
     leasts, room = _leasts(table), _room()
     usual = [max(_usual(column), least) for column, least in zip(columns, leasts, strict=True)]
     widest = [max(column) for column in columns]
@@ -111,8 +111,8 @@ def _usual(column: Sequence[int]) -> int:
     return sorted(column)[-1 - len(column) // 10]
 
 
-def _lined_up(column: Sequence[int]) -> int:
-    """Return the width of a column whose cells line up, but for long ones of more than twice the usual width."""
+def lined_up(column: Sequence[int]) -> int:
+    """Return the width of a column whose cells have these, so that all line up but those over twice the usual width."""
     most = max(2 * _usual(column), _LONG)
     return max(width for width in column if width <= most)
 
@@ -156,7 +156,7 @@ def _wrapped(cell: str, width: int) -> list[str]:
         words = (found.end() for found in _WORDS_IN_ONE.finditer(cell, 0, end + 1))
         end = _outside_a_time(cell, next(filter(None, ends), max(words, default=end)))
         pieces.append(cell[:end].rstrip())
-        cell = cell[end:]
+        cell = cell[end:].lstrip(" ")
     return [*pieces, cell]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
+from topicfold.cli.config import OutputFormat
 from topicfold.cli.output import labels_text, value_text
 from topicfold.cli.query_options import (
     NOTHING_YET,
@@ -21,6 +22,7 @@ from topicfold.cli.query_options import (
 from topicfold.cli.session import Session
 from topicfold.cli.silence import telling_of_lost_log
 from topicfold.cli.stdout_reader import ending_without_reader
+from topicfold.cli.tables import lined_up
 from topicfold.errors import InvalidRequest, TopicfoldError
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ _CURSOR_HINT = (
     "give the cursor that 'topicfold watch' ended with, or one of its -o json; without --since, it starts now"
 )
 _KIND_WIDTH = len("MODIFIED")
+_HELD_BACK = 1_000
+"""So many of the topics that match at the start are shown together at the most, their names lined up."""
 
 
 def watch(
@@ -96,6 +100,8 @@ def follow(session: Session, frames: Watch) -> None:
     from topicfold.signals import interrupts_between_steps
 
     lines, has_begun, shown = Lines(), False, frames.cursor
+    most = _HELD_BACK if session.output.format is OutputFormat.TABLE else 0
+    held: list[Frame] = []
     try:
         with (
             interrupts_between_steps() as step,
@@ -109,8 +115,13 @@ def follow(session: Session, frames: Watch) -> None:
                     if isinstance(frame, Bookmark) and frame.is_initial and not has_begun:
                         session.output.note(NOTHING_YET)
                     has_begun = True
-                    session.output.show_event(frame_data(frame), name_in(frame), lines.text(frame))
-                    shown = frames.cursor
+                    held.append(frame)
+                    if not frames.cursor and len(held) < most:
+                        continue
+                    lines.line_up(held)
+                    for each in held:
+                        session.output.show_event(frame_data(each), name_in(each), lines.text(each))
+                    held, shown, most = [], frames.cursor, 0
     except TopicfoldError:
         if has_begun:
             _say_where(session, shown)
@@ -128,10 +139,14 @@ def _say_where(session: Session, cursor: str) -> None:
 
 
 class Lines:
-    """Frames as lines for people; names line up under the longest so far."""
+    """Frames as lines for people; names line up, but for those that are far longer than others."""
 
     def __init__(self) -> None:
         self._name_width = 0
+
+    def line_up(self, frames: Iterable[Frame]) -> None:
+        """Make room for the names of frames that are shown together."""
+        self._name_width = lined_up([self._name_width, *(len(name_in(frame)) for frame in frames)])
 
     def text(self, frame: Frame) -> str:
         """Return what to show of a frame, "" for nothing."""
@@ -146,7 +161,7 @@ class Lines:
             case Reset():
                 return f"{time_text(wall_clock_ms())}  {kind}  {frame.reason}"
         name, time = frame.topic.name, frame.time or time_text(wall_clock_ms())
-        self._name_width = max(self._name_width, len(name))
+        self.line_up([frame])
         who = f"by {', '.join(frame.actors)}" if frame.actors else ""
         return "  ".join(filter(None, (time, kind, name.ljust(self._name_width), _labels(frame), who))).rstrip()
 

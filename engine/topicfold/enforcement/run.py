@@ -33,12 +33,14 @@ Tell = Callable[[Report], None]
 def enforce_once(settings: Settings, tell: Tell, progress: Progress, *, only_shows: bool) -> int:
     """Bring every topic to its effective policies, or only tell what differs; return how many were looked at.
 
+    Log lines are for errors: who looks once reads what is told, and a log's settings are for servers to warn of.
+
     Raises:
         BadSetting: there is no such log, no cluster is named, or too few files may be open.
         WrongSnapshot: the log is gone, and the snapshot is of one.
         NotReady, LogUnavailable, ClusterUnavailable: log or cluster do not answer.
     """
-    configure_logging(level=logging.WARNING)
+    configure_logging(level=logging.ERROR)
     want_files()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_once(settings, tell, progress, only_shows=only_shows))

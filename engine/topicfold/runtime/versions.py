@@ -185,10 +185,13 @@ async def _etag(link: Link, chain: Chain) -> str:
 
 
 def _nearest(text: str, seen: Sequence[tuple[int, str]]) -> list[str]:
-    """Return the versions that `text` may mean, named as it names one; the newest where it resembles none."""
+    """Return the versions that `text` may mean, named as it names one; the newest where it resembles none.
+
+    They are in the order of the history, the newest first.
+    """
     if OFFSET.fullmatch(text):
         offsets = sorted((offset for offset, _ in seen), key=lambda offset: abs(offset - int(text)))
-        return list(map(str, offsets[:_MAX_NEAREST]))
+        return list(map(str, sorted(offsets[:_MAX_NEAREST], reverse=True)))
     etags = [etag for _, etag in seen]
     return ([etag for etag in etags if etag.startswith(text.partition(".")[0])] or etags)[:_MAX_NEAREST]
 

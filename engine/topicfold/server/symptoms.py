@@ -65,7 +65,7 @@ class Symptoms:
         if scrub is not None and scrub.found and not engine.reader.faults:
             what = f"the last check of memory found {counted(scrub.found, 'thing')} wrong: {'; '.join(scrub.told)}"
             yield _problem(what, "restart this node: it then folds everything again")
-        if self.node.upkeep is not None and (trouble := self.node.upkeep.trouble):
+        if self.node.upkeep is not None and (trouble := self.node.upkeep.trouble) and not self._is_log_away_there():
             yield problem_of(trouble)
 
     def warnings(self, *, is_trimmed: bool) -> Iterator[DiagnosedProblem]:
@@ -100,13 +100,18 @@ class Symptoms:
             yield _problem(what, restore if is_trimmed else self.node.settings.compact_command(Path(snapshot.path)))
 
     def _not_ready(self) -> Iterator[DiagnosedProblem]:
-        """Yield why partitions are not ready, once for all that have the same reason."""
+        """Yield why partitions are not ready, once for all that have the same reason.
+
+        That they are old follows from a log that cannot be reached, and is not told again.
+        """
         engine = self.node.engine
         if self.node.leaving.is_set():
             yield _problem(LEAVING, "ask another node, or start it again")
             return
         sharing: dict[tuple[str, str], list[int]] = {}
         for partition in engine.states:
+            if engine.readiness.is_ready(partition) and not engine.freshness.is_reachable:
+                continue
             if reason := reason_not_ready(self.node, partition):
                 unnamed = reason.replace(f"partition {partition} ", f"{_PARTITION} ", 1)
                 sharing.setdefault((unnamed, _after(engine.reader.faults.get(partition))), []).append(partition)
@@ -193,6 +198,12 @@ class Symptoms:
         if age_seconds is not None and OLD_SNAPSHOT_SECONDS < age_seconds < math.inf:
             what = f"the snapshot has been behind the log for {age_seconds / 86_400:.0f} days"
             yield _problem(what, "check that 'topicfold compact' is running, and what it reports")
+
+    def _is_log_away_there(self) -> bool:
+        """Return whether the log cannot be reached and the topics are in its cluster: then that says it all."""
+        upkeep, settings = self.node.upkeep, self.node.settings
+        is_there = upkeep is not None and upkeep.bootstrap == settings.kafka_bootstrap
+        return is_there and not self.node.engine.freshness.is_reachable
 
     def _look_at_log(self) -> str:
         """Return what to do about a log that cannot be reached, where it does not say so itself."""
