@@ -92,7 +92,8 @@ def test_each_header_that_topicfold_gives_a_meaning_is_documented() -> None:
     parameters = json.loads((ROOT / "docs" / "openapi.json").read_text())["components"]["parameters"].values()
     answers = {headers.ETAG, headers.LOG_POSITION, headers.LOG_AGE, headers.OPERATION_ID, headers.RETRY_AFTER}
     asked = {each["name"] for each in parameters if each["in"] == "header"}
-    named = {*asked, *answers, headers.QUERY, headers.PROPERTIES, headers.DELETED_KAFKA_TOPIC}
+    kafka_topics = {headers.DELETED_KAFKA_TOPIC, headers.TAKEN_KAFKA_TOPIC}
+    named = {*asked, *answers, *kafka_topics, headers.QUERY, headers.PROPERTIES}
     assert set(re.findall(r"`([A-Z][A-Za-z-]+)[:`]", section)) == named
 
 

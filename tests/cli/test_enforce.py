@@ -55,7 +55,7 @@ def test_it_goes_on_for_ever_unless_it_is_told_otherwise(bare_run: Run, enforcin
     assert enforcing.asked["for_ever"] is True
     assert enforcing.asked["settings"].kafka_topic == "log"
     assert done.out == (
-        f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy)\n"
+        f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy, deletes older messages)\n"
         f"changed {ORDERS}: retention.bytes 1048576 -> (the cluster's) (no policy any more)\n"
     )
 
@@ -77,7 +77,7 @@ def test_one_look_is_a_table_and_a_sum(bare_run: Run, enforcing: Enforcing) -> N
     assert [line.split() for line in done.out.splitlines()] == [
         ["STATE", "TOPIC", "SETTING", "OLD", "NEW", "WHY"],
         ["skipped", "persistent://public/default/zz", "Kafka", "has", "no", "topic", "zz"],
-        ["changed", ORDERS, "retention.ms", "604800000", "600000", "topic", "policy"],
+        ["changed", ORDERS, "retention.ms", "604800000", "600000", "topic", "policy,", "deletes", "older", "messages"],
     ]
     assert "topics 3, skipped 1; settings changed 1, differing 0, failed 0\n" in done.err
 
@@ -113,13 +113,16 @@ def test_a_dry_run_that_could_not_look_at_a_topic_does_not_say_that_nothing_diff
 
 def test_json_is_a_line_for_each_report(bare_run: Run, enforcing: Enforcing) -> None:
     enforcing.reports = [
+        Report(State.CHANGED, ORDERS, SET),
         Report(State.CHANGED, ORDERS, UNSET),
         Report(State.SKIPPED, "persistent://public/default/zz", None, "Kafka has no topic zz"),
     ]
     done = bare_run("enforce", "--kafka", "b:9092", "--once", "-o", "json")
     assert [json.loads(line) for line in done.out.splitlines()] == [
+        {"state": "changed", "topic": ORDERS, "kafkaTopic": "orders", "setting": "retention.ms", "old": "604800000",
+         "new": "600000", "origin": "topic", "deletesMessages": True},
         {"state": "changed", "topic": ORDERS, "kafkaTopic": "orders", "setting": "retention.bytes", "old": "1048576",
-         "new": None, "origin": None},
+         "new": None, "origin": None, "deletesMessages": False},
         {"state": "skipped", "topic": "persistent://public/default/zz", "reason": "Kafka has no topic zz"},
     ]  # fmt: skip
 

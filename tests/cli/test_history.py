@@ -267,13 +267,20 @@ def test_an_unknown_version_says_which_come_nearest(run: Run, orders: list[str],
 
 
 @pytest.mark.parametrize(("to", "code"), [("99999", 3), ("f" * 32, 3), ("latest", 2)])
+@pytest.mark.parametrize("there", [Terminal, io.StringIO])
 def test_what_the_server_would_refuse_is_refused_without_a_question(
-    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch, to: str, code: int
+    run: Run,
+    orders: list[str],
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    there: type[io.StringIO],
+    to: str,
+    code: int,
 ) -> None:
-    there = Terminal("y\n")
-    monkeypatch.setattr(sys, "stdin", there)
+    stdin = there("y\n")
+    monkeypatch.setattr(sys, "stdin", stdin)
     refused = run("rollback", "orders", "--to", to)
-    assert (refused.code, there.read()) == (code, "y\n")
+    assert (refused.code, "--yes" in refused.err, stdin.read()) == (code, False, "y\n")
     assert client.get_labels("orders")["tier"] == "iron"
 
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import io
 import sys
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Run
 from tests.terminal import Terminal
 from topicfold.client import Client
+from topicfold.client.answers import Readiness
+
+
+@pytest.fixture
+def on_kafka(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
+    """What the server says of its cluster."""
+    cluster = {"adoptsOnly": False}
+    monkeypatch.setattr(Client, "readiness", lambda _: Readiness(True, {"cluster": cluster}))
+    return cluster
 
 
 @pytest.fixture
@@ -110,3 +120,94 @@ def test_an_answer_that_is_no_text_is_a_no(run: Run, client: Client, monkeypatch
     refused = run("namespaces", "delete", "acme/pay", "--force")
     assert (refused.code, "not confirmed; nothing was changed" in refused.err) == (2, True)
     assert "acme/pay" in client.list_namespaces("acme")
+
+
+@pytest.mark.parametrize(
+    ("words", "created", "told"),
+    [
+        (("delete", "orders"), {}, "persistent://public/default/orders, and its Kafka topic orders"),
+        (
+            ("delete-partitioned-topic", "orders"),
+            {"partitions": 2, "kafka_name": "legacy"},
+            "persistent://public/default/orders, and its Kafka topic legacy",
+        ),
+    ],
+)
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("\n", 2)])
+@pytest.mark.usefixtures("on_kafka")
+def test_on_a_terminal_a_deletion_that_takes_messages_names_the_kafka_topic_and_asks(
+    run: Run,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    created: dict[str, Any],
+    told: str,
+    typed: str,
+    code: int,
+) -> None:
+    client.create_topic("orders", **created)
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    asked = run("topics", *words)
+    assert asked.code == code
+    assert asked.err.startswith(f"This deletes {told} with all messages. Continue? [y/N] ")
+    assert bool(client.list_topics("public/default")) == (code != 0)
+
+
+@pytest.mark.parametrize("stdin", [None, io.StringIO("n\n"), Terminal("n\n")])
+@pytest.mark.usefixtures("on_kafka")
+def test_nobody_is_asked_about_a_topic_without_a_terminal_or_with_yes(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch, stdin: io.StringIO | None
+) -> None:
+    client.create_topic("orders")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    done = run("topics", "delete", "orders", *(["--yes"] if isinstance(stdin, Terminal) else []))
+    assert (done.code, done.err) == (0, "deleted persistent://public/default/orders\n")
+    if stdin is None:
+        sys.stdin.close()
+
+
+@pytest.mark.parametrize("name", ["orders", "non-persistent://public/default/orders"])
+def test_nobody_is_asked_about_a_topic_whose_messages_stay(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch, on_kafka: dict[str, bool], name: str
+) -> None:
+    on_kafka["adoptsOnly"] = not name.startswith("non-")
+    client.create_topic(name)
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    assert run("topics", "delete", name).code == 0
+
+
+def test_nobody_is_asked_about_a_topic_of_a_server_that_knows_no_cluster(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.create_topic("orders")
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    assert run("topics", "delete", "orders").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(("delete", "nope"), 3), (("delete", "parted"), 4), (("delete", "parted-partition-0"), 2)]
+)
+@pytest.mark.usefixtures("on_kafka")
+def test_nobody_is_asked_about_a_topic_that_the_server_does_not_delete(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
+) -> None:
+    client.create_topic("parted", partitions=2)
+    there = Terminal("y\n")
+    monkeypatch.setattr(sys, "stdin", there)
+    assert (run("topics", *words).code, there.read()) == (code, "y\n")
+
+
+@pytest.mark.usefixtures("on_kafka")
+def test_what_was_agreed_to_is_not_another_topic_of_that_name(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(Terminal):
+        def readline(self, *_: object) -> str:
+            client.delete_topic("orders")
+            client.create_topic("orders", kafka_name="precious")
+            return "y\n"
+
+    client.create_topic("orders")
+    monkeypatch.setattr(sys, "stdin", Slow())
+    assert run("topics", "delete", "orders").code == 4
+    assert client.get_topic("orders").kafka_name == "precious"

@@ -249,7 +249,13 @@ def test_a_change_that_changes_nothing_says_so(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("set-retention orders -t 9d -s -1", "'topicfold enforce' writes it into Kafka, while that runs"),
+        (
+            "set-retention orders -t 9d -s -1",
+            "'topicfold enforce' writes it into Kafka, while that runs; Kafka then deletes what is beyond it, "
+            "and no rollback brings that back",
+        ),
+        ("set-retention orders -t -1 -s -1", "'topicfold enforce' writes it into Kafka, while that runs"),
+        ("set-max-message-size orders -m 9K", "'topicfold enforce' writes it into Kafka, while that runs"),
         ("set-retention orders -t 0 -s 0", "it is not enforced: Kafka has nothing like this value"),
         ("set-message-ttl orders -t 99", "it is not enforced: Kafka has nothing like it"),
     ],

@@ -39,8 +39,8 @@ async def test_a_topics_policies_are_written_with_old_and_new_told(site: Site) -
     await site.set("orders", "maxMessageSize", 2000)
     await site.set("orders", "compactionThreshold", 1)
     assert await site.once() == [
-        f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy)",
-        f"changed {ORDERS}: retention.bytes -1 -> 20971520 (topic policy)",
+        f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy, deletes older messages)",
+        f"changed {ORDERS}: retention.bytes -1 -> 20971520 (topic policy, deletes older messages)",
         f"changed {ORDERS}: max.message.bytes 1048588 -> 2000 (topic policy)",
         f"changed {ORDERS}: cleanup.policy delete -> compact,delete (topic policy)",
     ]
@@ -80,7 +80,9 @@ async def test_a_setting_that_the_cluster_does_not_know_is_passed_over_and_other
     await site.make("orders")
     assert await site.once() == []
     await site.set("orders", RETENTION, TEN_MINUTES)
-    assert await site.once() == [f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy)"]
+    assert await site.once() == [
+        f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy, deletes older messages)"
+    ]
 
 
 async def test_each_level_uncovers_the_one_below_until_kafkas_own_value_is_left(site: Site) -> None:

@@ -115,6 +115,18 @@ def test_the_command_line_makes_grows_and_deletes_topics_in_kafka(
             assert cluster.topics(mark) == {name: count for name, count in wanted.items() if count}
 
 
+def test_a_topic_that_takes_over_a_kafka_topic_says_so(kafka_bootstrap: str, tmp_path: Path, mark: str) -> None:
+    Cluster(kafka_bootstrap).make(f"{mark}-there", 3)
+    with running(on_file(tmp_path, kafka_bootstrap), tmp_path) as (node,):
+        create = ("topics", "create-partitioned-topic", "-p", "3")
+        there, new = (
+            topicfold(*create, f"{mark}-{name}", TOPICFOLD_URL=node.url).stderr.splitlines()
+            for name in ("there", "new")
+        )
+        assert there[1:] == [f"it took over the Kafka topic {mark}-there, which was there before, with its messages"]
+        assert new[1:] == []
+
+
 def test_a_node_that_only_adopts_changes_nothing_in_kafka(kafka_bootstrap: str, tmp_path: Path, mark: str) -> None:
     cluster = Cluster(kafka_bootstrap)
     cluster.make(f"{mark}-there", 3)

@@ -28,6 +28,7 @@ from topicfold.errors import (
     WrongKind,
 )
 from topicfold.log.codec import encode_event
+from topicfold.model.adoption import KafkaTopic
 from topicfold.model.events import Verdict
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
@@ -420,3 +421,22 @@ async def test_a_kafka_topic_is_left_alone_that_a_record_may_stand_for_which_can
     await make_unreadable(kafka_node)
     await kafka_node.writing.delete_topic(twin, kafka_node.asked())
     assert kafka_node.cluster.partitions() == {"orders": 1}
+
+
+async def test_a_deletion_does_not_say_that_it_deleted_a_kafka_topic_that_another_record_took_meanwhile() -> None:
+    class Taken(WilfulCluster):
+        looks = 0
+
+        async def topic(self, name: str) -> KafkaTopic | None:
+            found = await super().topic(name)
+            self.looks += 1
+            if self.looks == 1:
+                twin = TopicRecord(kafka_name="orders")
+                await Writing(node.engine).record_topic(parse_topic("twin"), twin, node.asked())
+            return found
+
+    async with attached(MemoryStore(partitions=1), Taken()) as node:
+        await Writing(node.engine).record_topic(ORDERS, TopicRecord(), node.asked())
+        await WilfulCluster.create(node.cluster, "orders", 1)
+        deleted = await node.writing.delete_topic(ORDERS, node.asked())
+        assert (deleted.deleted_kafka_topic, node.cluster.partitions()) == ("", {"orders": 1})

@@ -88,6 +88,28 @@ async def test_a_deletion_names_no_kafka_topic_that_it_left(rest: RestNode, clus
     assert last.headers["x-deleted-kafka-topic"] == "orders"
 
 
+async def test_a_creation_names_the_kafka_topic_that_it_took_over(rest: RestNode, cluster: WilfulCluster) -> None:
+    for name, partitions in (("orders", 2), ("orders-plain", 1), ("orders-parted", 3)):
+        await cluster.create(name, partitions)
+    taken = [
+        (await rest.send("PUT", path, body)).headers.get("x-taken-kafka-topic")
+        for path, body in (
+            (NATIVE, {"partitions": 2}),
+            (f"{ADMIN}-plain", None),
+            (f"{ADMIN}-parted/partitions", 3),
+            (f"{ADMIN}-new", None),
+            ("/admin/v2/non-persistent/public/default/orders", None),
+        )
+    ]
+    assert taken == ["orders", "orders-plain", "orders-parted", None, None]
+
+
+async def test_a_creation_sent_again_does_not_call_the_kafka_topic_that_it_made_found(rest: RestNode) -> None:
+    answers = [await rest.send("PUT", NATIVE, {}, Idempotency_Key="once") for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    assert all("x-taken-kafka-topic" not in answer.headers for answer in answers)
+
+
 async def test_a_cluster_that_is_away_is_503_and_nothing_is_made(rest: RestNode, cluster: WilfulCluster) -> None:
     cluster.is_reachable = False
     assert await rest.problem("PUT", NATIVE, {}) == (503, "cluster_unavailable")

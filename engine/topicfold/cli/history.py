@@ -93,14 +93,14 @@ def _confirm(session: Session, topic: str, to: str) -> str | None:
         Exit: they pressed Ctrl-C.
         TopicfoldError: the server would refuse it.
     """
-    if not is_somebody_there():
-        raise InvalidRequest(
-            "there is no terminal to confirm it on", hint="Give --yes to roll back without a question."
-        )
     from topicfold.client import calls
     from topicfold.client.call import tried
 
     session.client.perform(tried(calls.roll_back(topic, to, {})))
+    if not is_somebody_there():
+        raise InvalidRequest(
+            "there is no terminal to confirm it on", hint="Give --yes to roll back without a question."
+        )
     entries, _, _ = _entries(session, topic, _MAX_LOOKED_AT)
     undone = _after(entries, to)
     width = max((len(str(entry.offset)) for entry in undone), default=0)

@@ -120,11 +120,15 @@ def _enforcement(name: str, policy: Policy, value: Any) -> str:
     """Return what has to be known of a value that was set on `name`: Topicfold itself does not act on it."""
     if policy.enforced_by is EnforcedBy.NOTHING:
         return "it is not enforced: Kafka has nothing like it"
-    if not kafka_settings(policy.name, value):
+    settings = kafka_settings(policy.name, value)
+    if not settings:
         return "it is not enforced: Kafka has nothing like this value"
     if name.startswith(f"{NON_PERSISTENT}://"):
         return "it is not enforced: non-persistent topics have no Kafka topic"
-    return "'topicfold enforce' writes it into Kafka, while that runs"
+    written = "'topicfold enforce' writes it into Kafka, while that runs"
+    if policy.name != "retentionPolicies" or set(settings.values()) == {"-1"}:
+        return written
+    return f"{written}; Kafka then deletes what is beyond it, and no rollback brings that back"
 
 
 def _set_help(policy: Policy, noun: str) -> str:

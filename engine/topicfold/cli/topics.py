@@ -14,8 +14,9 @@ from topicfold.cli.completion import complete_keys, complete_new_labels
 from topicfold.cli.output import labels_text
 from topicfold.cli.policy_commands import older_topic_policies
 from topicfold.cli.policy_group import policy_group
+from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
-from topicfold.errors import Forbidden, InvalidName, InvalidRequest
+from topicfold.errors import Forbidden, InvalidName, InvalidRequest, NotFound
 from topicfold.model.kafka_names import is_kafka_name, kafka_name
 from topicfold.model.names import PERSISTENT, parse_topic
 
@@ -116,24 +117,34 @@ def get_partitioned_topic_metadata(session: Session, topic: Topic) -> None:
 
 
 @command(app, "delete", CHANGE_OPTIONS)
-def delete(session: Session, topic: Topic) -> None:
+def delete(session: Session, topic: Topic, yes: Yes = False) -> None:
     """Delete a topic that is not partitioned. A server on Kafka also deletes its Kafka topic, with all messages.
 
+    Before it deletes messages, it asks on a terminal.
+
     \b
-    Example:
+    Examples:
       topicfold topics delete orders --reason "service retired"
+      topicfold topics delete orders --yes
     """
+    if not yes:
+        _confirm(session, topic, is_partitioned=False)
     _show_deletion(session, topic, session.client.delete_plain_topic(topic, **session.changes))
 
 
 @command(app, "delete-partitioned-topic", CHANGE_OPTIONS)
-def delete_partitioned_topic(session: Session, topic: Topic) -> None:
+def delete_partitioned_topic(session: Session, topic: Topic, yes: Yes = False) -> None:
     """Delete a partitioned topic. A server on Kafka also deletes its Kafka topic, with all messages.
 
+    Before it deletes messages, it asks on a terminal.
+
     \b
-    Example:
+    Examples:
       topicfold topics delete-partitioned-topic orders
+      topicfold topics delete-partitioned-topic orders --yes
     """
+    if not yes:
+        _confirm(session, topic, is_partitioned=True)
     _show_deletion(session, topic, session.client.delete_partitioned_topic(topic, **session.changes))
 
 
@@ -202,6 +213,32 @@ properties.add_to(app)
 permissions.add_to(app, "topic", Topic, "orders")
 
 
+def _confirm(session: Session, topic: str, *, is_partitioned: bool) -> None:
+    """Return once somebody said yes to deleting a topic's messages, or if none are deleted or nobody is there.
+
+    What they said yes to is then deleted as it was, or not at all. What the server refuses in any case is left to it.
+
+    Raises:
+        InvalidRequest: they said no.
+    """
+    if not is_somebody_there():
+        return
+    try:
+        found = session.client.get_topic(topic)
+    except NotFound:
+        return
+    refuses = bool(found.partitions) != is_partitioned and not found.is_undecodable
+    if refuses or parse_topic(found.name).domain != PERSISTENT:
+        return
+    cluster = session.client.readiness().report.get("cluster")
+    if cluster is None or cluster["adoptsOnly"]:
+        return
+    # Who may not read policies is not told the Kafka topic's name, if the record says one.
+    kafka_topic = "" if found.properties is None or found.is_undecodable else f" {_kafka_name(found)}"
+    require_yes(f"This deletes {found.name}, and its Kafka topic{kafka_topic} with all messages.")
+    session.changes["if_match"] = session.changes.get("if_match") or found.etag
+
+
 def _show_deletion(session: Session, topic: str, deleted: TopicDeleted) -> None:
     session.show_change("deleted", str(parse_topic(topic)), deleted)
     if deleted.kafka_topic is not None:
@@ -232,14 +269,18 @@ def _kafka_name_text(topic: TopicRecord) -> str:
     """Return the Kafka topic that `topic` stands for: the one that its record names, or that follows from its name."""
     if topic.kafka_name is not None:
         return topic.kafka_name
-    name = parse_topic(topic.name)
-    if name.domain != PERSISTENT:
+    if parse_topic(topic.name).domain != PERSISTENT:
         return "(none: not persistent)"
-    try:
-        by_rule = kafka_name(name)
-    except InvalidName:
-        by_rule = ""
+    by_rule = _kafka_name(topic)
     return f"{by_rule} (by rule)" if is_kafka_name(by_rule) else "(none: not a name Kafka allows)"
+
+
+def _kafka_name(topic: TopicRecord) -> str:
+    """Return the name of a persistent topic's Kafka topic, allowed or not; "" where it has none."""
+    try:
+        return topic.kafka_name or kafka_name(parse_topic(topic.name))
+    except InvalidName:
+        return ""
 
 
 def _record(session: Session, topic: str, at: str | None) -> TopicRecord:
@@ -252,7 +293,11 @@ def _record(session: Session, topic: str, at: str | None) -> TopicRecord:
 
 
 def _create(session: Session, topic: str, partitions: int, labels: list[str] | None) -> None:
-    pairs = read_labels(labels, "--labels")
-    created = session.client.create_topic(topic, partitions=partitions, labels=pairs, **session.changes)
+    from topicfold.client import calls
+
+    record = {"partitions": partitions, "labels": read_labels(labels, "--labels")}
+    created, taken = session.client.perform(calls.create_topic(str(parse_topic(topic)), record, session.changes))
     session.output.show(created, [created.name], (), ())
     session.output.note(f"created {created.name}")
+    if taken is not None:
+        session.output.note(f"it took over the Kafka topic {taken}, which was there before, with its messages")

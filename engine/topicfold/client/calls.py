@@ -20,7 +20,7 @@ from topicfold.client.call import (
 from topicfold.client.find_calls import pairs
 from topicfold.client.paths import domain_query, native_topic_path, path_of
 from topicfold.model.names import parse_namespace
-from topicfold.wire.headers import DELETED_KAFKA_TOPIC
+from topicfold.wire.headers import DELETED_KAFKA_TOPIC, TAKEN_KAFKA_TOPIC
 
 
 def list_topics(
@@ -43,6 +43,12 @@ def put_topic(topic: str, record: Mapping[str, Any], o: ChangeOptions) -> Call[T
     return Call("PUT", native_topic_path(topic), topic_in, domain_query(topic), dict(record), headers)
 
 
+def create_topic(topic: str, record: Mapping[str, Any], o: ChangeOptions) -> Call[tuple[Topic, str | None]]:
+    """Ask to create a topic; return with it the Kafka topic that was there before and was taken over."""
+    call = put_topic(topic, record, o)
+    return Call(call.method, call.path, _created, call.query, call.body, call.headers)
+
+
 def patch_topic(topic: str, changes: Mapping[str, Any], o: ChangeOptions) -> Call[Written]:
     """Ask to merge a patch into a topic's record."""
     return change("PATCH", native_topic_path(topic), o, query=domain_query(topic), body=dict(changes))
@@ -56,6 +62,10 @@ def roll_back(topic: str, to: str | int, o: ChangeOptions) -> Call[Written]:
 def delete_topic(path: str, query: Query, o: ChangeOptions) -> Call[TopicDeleted]:
     """Ask to delete the topic that a path and a query name."""
     return Call("DELETE", path, _deleted, query, headers=change_headers(o))
+
+
+def _created(answer: Answer) -> tuple[Topic, str | None]:
+    return topic_in(answer), answer.headers.get(TAKEN_KAFKA_TOPIC.lower())
 
 
 def _deleted(answer: Answer) -> TopicDeleted:

@@ -26,6 +26,13 @@ class Difference:
     new: str | None
     origin: Origin | None
 
+    @property
+    def deletes_messages(self) -> bool:
+        """Whether Kafka then deletes messages that it would have kept: a retention is lowered."""
+        if self.new is None or not self.setting.startswith("retention."):
+            return False
+        return int(self.new) >= 0 and (int(self.old) < 0 or int(self.new) < int(self.old))
+
 
 def asked_for(wish: Wish, configuration: Configuration) -> Iterator[Difference]:
     """Yield the settings that the wish tells and that are otherwise."""

@@ -60,9 +60,11 @@ class Report:
                 "old": found.old,
                 "new": found.new,
                 "origin": found.origin.value if found.origin else None,
+                "deletesMessages": found.deletes_messages,
             }
         return {**members, "reason": self.reason} if self.reason else members
 
 
 def _why(found: Difference) -> str:
-    return f"{found.origin.value} policy" if found.origin else "no policy any more"
+    why = f"{found.origin.value} policy" if found.origin else "no policy any more"
+    return f"{why}, deletes older messages" if found.deletes_messages else why

@@ -79,7 +79,8 @@ class Asked(NamedTuple):
 class Written(NamedTuple):
     """An answered write. `etag` is that of the record after it; `revision` is a position at which it is visible.
 
-    `deleted_kafka_topic` is the Kafka topic that this request deleted, "" for none.
+    `deleted_kafka_topic` is the Kafka topic that this request deleted, `taken_kafka_topic` the one that it found there
+    and took over; "" for none.
     """
 
     etag: str
@@ -87,6 +88,7 @@ class Written(NamedTuple):
     operation: str
     changed: bool
     deleted_kafka_topic: str = ""
+    taken_kafka_topic: str = ""
 
 
 class Cut(NamedTuple):

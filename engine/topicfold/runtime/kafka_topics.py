@@ -78,8 +78,8 @@ class KafkaTopics:
         """
         return await self._cluster.topic(kafka_topic)
 
-    async def refusal_of_creation(self, kafka_topic: str, partitions: int) -> Refuse | None:
-        """Return why this Kafka topic cannot be created. An existing one with as many partitions is no reason.
+    async def before_creation(self, kafka_topic: str, partitions: int) -> Refuse | KafkaTopic | None:
+        """Return what is against making this Kafka topic, or the one that is there with as many partitions.
 
         Raises:
             ClusterUnavailable: no answer, or not allowed; nothing may be written then.
@@ -90,10 +90,11 @@ class KafkaTopics:
             return Refuse(Verdict.CLUSTER_REFUSED, error.reason)
         except AlreadyExists:
             found = await self._cluster.topic(kafka_topic)
-            if found is not None and found.partitions != partitions:
-                has = f"the Kafka topic {kafka_topic} exists with {counted(found.partitions, 'partition')}"
-                other = f"{has}, not {partitions}"
-                return Refuse(Verdict.ALREADY_EXISTS, f"{other}: create the topic with as many, or under another name")
+            if found is None or found.partitions == partitions:
+                return found
+            has = f"the Kafka topic {kafka_topic} exists with {counted(found.partitions, 'partition')}"
+            other = f"{has}, not {partitions}"
+            return Refuse(Verdict.ALREADY_EXISTS, f"{other}: create the topic with as many, or under another name")
         return None
 
     async def refusal_of_growth(self, kafka_topic: str, found: KafkaTopic | None, partitions: int) -> Refuse | None:

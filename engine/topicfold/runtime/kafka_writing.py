@@ -70,13 +70,17 @@ class KafkaWriting(Writing):
         kafka_topic = self._kafka_topics.intended(name, record)
         if kafka_topic is None:
             return await super().create_topic(name, record, asked)
-        refusal = await self._refusal_of_a_second(kafka_topic, name)
-        if refusal is None:
+        is_repeated = self.is_answered(name, asked)
+        found: Refuse | KafkaTopic | None = await self._refusal_of_a_second(kafka_topic, name)
+        if found is None:
             with self._asking_kafka(name):
-                refusal = await self._kafka_topics.refusal_of_creation(kafka_topic, max(record.partitions, 1))
+                found = await self._kafka_topics.before_creation(kafka_topic, max(record.partitions, 1))
         new = replace(record, pending=Pending(Step.MAKE))
+        refusal = found if isinstance(found, Refuse) else None
         written = await self._topic(name, kafka_steps.create(str(name), new, refusal), asked, replaces_whole=True)
-        return await self._finished(name, Step.MAKE, written, asked)
+        finished = await self._finished(name, Step.MAKE, written, asked)
+        is_taken = isinstance(found, KafkaTopic) and not is_repeated
+        return finished._replace(taken_kafka_topic=kafka_topic if is_taken else "")
 
     async def creation(self, name: TopicName, record: TopicRecord) -> Updater:
         """Return the update of `create_topic`, as far as it can be known without asking Kafka."""
@@ -121,7 +125,10 @@ class KafkaWriting(Writing):
 
         written = await self._looking(name, updater, asked, replaces_whole=True)
         finished = await self._finished(name, Step.END, written, asked)
-        return finished._replace(deleted_kafka_topic=found.name if found else "")
+        # Another record may have come to stand for it since the look.
+        if found is None or await holder_of(self._engine, found.name, name) is not None:
+            return finished
+        return finished._replace(deleted_kafka_topic=found.name)
 
     async def grow_partitions(self, name: TopicName, partitions: int, asked: Asked) -> Written:
         """Raise the number of partitions of a partitioned topic, in Kafka too.
@@ -193,7 +200,8 @@ class KafkaWriting(Writing):
     async def _end(self, name: TopicName, record: TopicRecord, kafka_topic: str | None) -> Written | None:
         if kafka_topic and record.pending:
             await self._kafka_topics.end(kafka_topic, record.pending.kafka_id)
-        return await self._note(name, kafka_steps.done(str(name), record), "its Kafka topic is deleted")
+        became = "is deleted" if kafka_topic else "stays: another topic stands for it, too"
+        return await self._note(name, kafka_steps.done(str(name), record), f"its Kafka topic {became}")
 
     async def _kafka_topic(self, name: TopicName, record: TopicRecord | None) -> str | None:
         """Return the Kafka topic that is created and deleted with `record`; None if it is also another topic's."""

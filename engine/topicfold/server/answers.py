@@ -24,6 +24,7 @@ UNCHANGED = {304: "The record still has the ETag of `If-None-Match`."}
 _JSON = JSON_TYPE.encode()
 _TAG = re.compile(rb'"[^"]*"')
 _DELETED_KAFKA_TOPIC = headers.DELETED_KAFKA_TOPIC.lower().encode()
+_TAKEN_KAFKA_TOPIC = headers.TAKEN_KAFKA_TOPIC.lower().encode()
 _ETAG = headers.ETAG.lower().encode()
 _IF_NONE_MATCH = headers.IF_NONE_MATCH.lower().encode()
 _LOG_AGE = headers.LOG_AGE.lower().encode()
@@ -105,6 +106,8 @@ def written_answer(written: Written, value: Any = None, status: int = 204) -> Re
     said = [*_version_of(written), (_OPERATION_ID, written.operation.encode())]
     if written.deleted_kafka_topic:
         said.append((_DELETED_KAFKA_TOPIC, written.deleted_kafka_topic.encode()))
+    if written.taken_kafka_topic:
+        said.append((_TAKEN_KAFKA_TOPIC, written.taken_kafka_topic.encode()))
     return Answer(status, said, None if value is None else orjson.dumps(value))
 
 

@@ -73,6 +73,7 @@ _SAID = {
     headers.LOG_AGE: "How old the answer may be, in seconds.",
     headers.OPERATION_ID: "The ID of the change; `GET /api/v1/operations/{id}` tells its outcome.",
     headers.DELETED_KAFKA_TOPIC: "The Kafka topic that was deleted too, with all its messages, if any was.",
+    headers.TAKEN_KAFKA_TOPIC: "The Kafka topic that was there before and was taken over as it is, if one was.",
     headers.RETRY_AFTER: "Seconds to wait before retrying.",
     headers.AUTHENTICATE: "How to authenticate.",
     headers.QUERY: "How the query was understood, as JSON.",

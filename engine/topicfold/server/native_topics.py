@@ -45,7 +45,7 @@ from topicfold.server.routes import (
 )
 from topicfold.server.topics import creation
 from topicfold.server.versions import AT_QUERY, readable_since, topic_at
-from topicfold.wire.headers import DELETED_KAFKA_TOPIC
+from topicfold.wire.headers import DELETED_KAFKA_TOPIC, TAKEN_KAFKA_TOPIC
 from topicfold.wire.resources import NewTopic, TopicItem, TopicPatch, topic_item
 
 NATIVE_TOPIC = "/api/v1/topics/{tenant}/{namespace}/{topic}"
@@ -190,7 +190,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   needs=MANAGE_TOPIC,
                   body=NewTopic, without_body="it is a plain one",
                   query=domain | DRY_QUERY | _ADOPT.declared,
-                  empty=DRY_RUN,
+                  empty=DRY_RUN, headers=(TAKEN_KAFKA_TOPIC,),
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, *POLICIES_REFUSED, NamespaceNotFound, AlreadyExists,
                           InvalidLabels)),
         Operation("changeTopicRecord", "PATCH", path, topics.change, "Merge a patch into a topic", 204,
