@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import Run, Start
 from tests.client.served import serving
+from topicfold.cli.session import Session
 from topicfold.client import Client
 from topicfold.client.answers import Topic
 from topicfold.client.call import Call
@@ -98,7 +99,31 @@ def test_to_list_many_namespaces_takes_no_request_for_each(run: Run, monkeypatch
 
     monkeypatch.setattr(Client, "perform", noted)
     assert run("topics", "list", "acme/pay", "-n", "public/default").code == 0
-    assert len(asked) == 2
+    assert asked == ["/admin/v2/tenants", "/readyz", "/api/v1/topics"]
+
+
+@pytest.mark.parametrize(
+    ("words", "records"),
+    [
+        (["-o", "table"], []),
+        (["-o", "name", "-l", "team=pay", "--limit", "1"], []),
+        (["-o", "json"], ["record"]),
+        (["-o", "name", "-p", "region=eu"], ["record"]),
+    ],
+)
+def test_records_are_asked_for_only_where_they_are_needed(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str], records: list[str]
+) -> None:
+    asked: list[str] = []
+    perform = Client.perform
+
+    def noted(client: Client, call: Call[Any]) -> Any:
+        asked.extend(value for name, value in call.query if name == "fields")
+        return perform(client, call)
+
+    monkeypatch.setattr(Client, "perform", noted)
+    assert "pay__eu" in run("topics", "list", *words).out
+    assert asked == records
 
 
 @pytest.mark.parametrize(
@@ -242,6 +267,7 @@ def test_a_record_that_the_server_cannot_read_is_told_not_to_be_without_labels(
 
     with monkeypatch.context() as patch:
         patch.setattr(Topic, "of", seen)
+        patch.setattr(Session, "count_unreadable", lambda _: 1)
         assert run("topics", "list", "-o", output).err == ""
         run("topics", "remove-custom-labels", "ship__eu", "--all")
         listed = run("topics", "list", "-o", output)

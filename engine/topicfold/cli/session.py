@@ -69,10 +69,14 @@ class Session:
             tells = on_the_same_server("topicfold doctor tells why", self.config)
             self.output.warning(f"this may be {age_seconds:.0f} s old; {tells}")
 
+    def count_unreadable(self) -> int:
+        """Return how many topics the server cannot read, wherever they are."""
+        partitions = self.client.readiness().report["partitions"].values()
+        return sum(each["undecodableTopics"] for each in partitions)
+
     def warn_of_unreadable(self) -> None:
         """Say how many topics the server cannot read: they look like topics without labels, and may have some."""
-        partitions = self.client.readiness().report["partitions"].values()
-        if many := sum(each["undecodableTopics"] for each in partitions):
+        if many := self.count_unreadable():
             self.output.warning(
                 f"the server cannot read the records of {counted(many, 'topic')}, wherever; counted without labels",
                 "upgrade it if others of a newer version can; topicfold doctor tells more",

@@ -112,7 +112,7 @@ def list_topics(
         topics = _found(session, places, wanted, properties, limit)
     else:
         _refuse_past_properties(properties)
-        topics = _found_then(session.client, places, wanted, limit, at)
+        topics = _matches(session.client, places, wanted, limit, at)
     is_cut = limit is not None and len(topics) > limit
     topics = topics[:limit]
     session.output.show(
@@ -163,23 +163,27 @@ def _refuse_past_properties(properties: Mapping[str, str]) -> None:
         raise InvalidRequest("--properties asks the server's topic listing, which knows no past", hint="Use labels.")
 
 
-def _found_then(
-    client: Client, namespaces: Sequence[str], wanted: Wanted, limit: int | None, at: str
+def _matches(
+    client: Client, namespaces: Sequence[str], wanted: Wanted, limit: int | None, at: str | None
 ) -> list[FoundTopic]:
-    """Return the topics of these namespaces that matched at a time or position, sorted; one beyond `limit` at least."""
-    from topicfold.client.bulk import topics_then
+    """Return the topics of these namespaces that match, or did at a time or position, sorted, without their records.
 
-    found = topics_then(client, namespaces, at, _page_beyond(limit), **wanted)
+    Of those beyond `limit` one at least.
+    """
+    from topicfold.client.bulk import matches_in
+
+    found = matches_in(client, namespaces, at, _page_beyond(limit), **wanted)
     return sorted(found, key=lambda topic: topic.name)
 
 
 def _found(
     session: Session, namespaces: Sequence[str], wanted: Wanted, properties: Mapping[str, str], limit: int | None
-) -> list[TopicRecord]:
+) -> Sequence[TopicRecord | FoundTopic]:
     """Return the topics of these namespaces that match, sorted; with `properties` those that the listing names.
 
     Of those beyond `limit` one at least. A listing that ignores properties is told of, and so are topics
-    that the server cannot read, as they look like those without labels.
+    that the server cannot read, as they look like those without labels: where there are any, or records are printed,
+    they are asked for.
     They are as fresh as the log: under `/admin/v2` a read waits for a barrier, one of the tenants for that of all
     partitions, and the client carries its position on.
     """
@@ -188,6 +192,8 @@ def _found(
 
     client = session.client
     client.list_tenants()
+    if not (properties or session.output.is_for_machines or session.count_unreadable()):
+        return _matches(client, namespaces, wanted, limit, None)
     listed: set[str] = set()
     is_heeded = True
     for namespace in namespaces if properties else ():

@@ -54,19 +54,23 @@ def topics_in(client: Client, namespaces: Sequence[str], **wanted: Unpack[Wanted
     return {topic.name: topic for topic in found}.values()
 
 
-def topics_then(
-    client: Client, namespaces: Sequence[str], at: str, page_size: int | None, **wanted: Unpack[Wanted]
-) -> Iterator[Match]:
-    """Yield the topics of any number of namespaces that matched at a time or a position, some namespaces a query.
+def matches_in(
+    client: Client, namespaces: Sequence[str], at: str | None, page_size: int | None, **wanted: Unpack[Wanted]
+) -> Collection[Match]:
+    """Return what `topics_in` does, but not the topics' whole records, which take a server ten times as long to write.
 
-    With `page_size` only the first so many of each query.
+    With `at`, as they were at that time or position. With `page_size` only the first so many of each query.
 
     Raises:
-        NamespaceNotFound: none of the namespaces of a query was there.
+        NamespaceNotFound: one of these is missing; with `at`, none of the namespaces of a query was there.
         Resync: it cannot be told any more.
     """
-    for some in _parts(namespaces):
-        yield from islice(client.topics(namespaces=some, at=at, page_size=page_size, **wanted), page_size)
+    found = (
+        topic
+        for some in _parts(namespaces)
+        for topic in islice(client.topics(namespaces=some, at=at, page_size=page_size, **wanted), page_size)
+    )
+    return {topic.name: topic for topic in found}.values()
 
 
 def label_counts(client: Client, namespaces: Sequence[str]) -> LabelCounts:
