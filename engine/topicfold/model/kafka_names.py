@@ -14,6 +14,7 @@ MAX_KAFKA_NAME_LENGTH = 249
 NAMING_IT = "give the Kafka topic's name as kafkaName in a file for 'topicfold policies apply'."
 """The end of a hint for a topic whose own name is not possible in Kafka."""
 
+_TENANT, _PART = DEFAULT_NAMESPACE.split("/")
 _KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
@@ -35,7 +36,7 @@ def kafka_name(name: TopicName) -> str:
             name=str(name),
             hint="Choose a shorter name.",
         )
-    if topic_of_kafka_name(text) != name._replace(domain=PERSISTENT):
+    if _parts(text) != name[1:]:
         raise InvalidName(
             f"topic {name}: a name that holds '..', or a part that starts or ends with '.' beside another, "
             "has no Kafka name of its own",
@@ -51,14 +52,21 @@ def topic_of_kafka_name(text: str) -> TopicName | None:
     >>> str(topic_of_kafka_name("acme..pay..orders"))
     'persistent://acme/pay/orders'
     """
+    parts = _parts(text)
+    return None if parts is None else TopicName(PERSISTENT, *parts)
+
+
+def _parts(text: str) -> tuple[str, str, str] | None:
+    """Return tenant, namespace part and local name of the topic that `text` tells of, None where it does not tell."""
+    if ".." not in text:
+        return (_TENANT, _PART, text) if text else None
     parts = text.split("..")
-    if len(parts) == 1:
-        parts = [*DEFAULT_NAMESPACE.split("/"), text]
-    if len(parts) != 3 or not all(parts) or ("/".join(parts[:2]) == DEFAULT_NAMESPACE and ".." in text):
+    if len(parts) != 3 or not all(parts):
         return None
-    if not (PART.fullmatch(parts[0]) and PART.fullmatch(parts[1])):
+    tenant, part, local = parts
+    if (tenant, part) == (_TENANT, _PART) or not (PART.fullmatch(tenant) and PART.fullmatch(part)):
         return None
-    return TopicName(PERSISTENT, *parts)
+    return tenant, part, local
 
 
 def is_kafka_name(text: str) -> bool:

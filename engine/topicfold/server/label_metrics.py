@@ -17,7 +17,7 @@ from starlette.responses import Response
 from topicfold.errors import InvalidName, InvalidRequest, Overloaded
 from topicfold.model.kafka_names import kafka_name
 from topicfold.model.labels import broken_key_rule
-from topicfold.model.names import PERSISTENT, recorded_topic, topic_of_key
+from topicfold.model.names import PERSISTENT, TopicName
 from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.runtime.cut import NamespaceCut
 from topicfold.runtime.slices import CHUNK
@@ -79,15 +79,18 @@ class LabelMetrics:
 async def _parts(cuts: Sequence[NamespaceCut], names: Mapping[str, str]) -> AsyncIterator[bytes]:
     yield _HEAD
     for cut in cuts:
+        tenant, part = cut.namespace.split("/")
         for numbers in cut.chunks(CHUNK):
-            yield "".join(_sample(cut.namespace, key, row, names) for key, row in cut.rows(numbers)).encode()
+            # A persistent topic's key is its local name.
+            rows = ((TopicName(PERSISTENT, tenant, part, key), row) for key, row in cut.rows(numbers))
+            yield "".join(_sample(cut.namespace, name, row, names) for name, row in rows).encode()
         cut.close()
 
 
-def _sample(namespace: str, key: str, row: TopicRow, names: Mapping[str, str]) -> str:
+def _sample(namespace: str, name: TopicName, row: TopicRow, names: Mapping[str, str]) -> str:
     """Return the line of a topic, "" for one that cannot be in Kafka."""
     try:
-        topic = row.kafka_name or kafka_name(recorded_topic(topic_of_key(namespace, key)))
+        topic = row.kafka_name or kafka_name(name)
     except InvalidName:
         return ""
     labels = "".join(f',{names[each]}="{value.translate(_ESCAPED)}"' for each, value in row.labels if each in names)
