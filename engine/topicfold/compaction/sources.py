@@ -9,22 +9,9 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from topicfold.compaction import sqlite_source
+from topicfold.compaction.java_settings import java_settings
 from topicfold.compaction.log_facts import LogFacts
 from topicfold.settings import Settings
-
-_JAVA_NAMES: Mapping[str, str] = {
-    "sasl.mechanisms": "sasl.mechanism",
-    "ssl.ca.location": "ssl.truststore.location",
-    "ssl.key.password": "ssl.key.password",
-}
-"""Settings that have different names in librdkafka and in Kafka's Java client."""
-
-_LOGIN_MODULES: Mapping[str, str] = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
-}
-
 
 FETCHING: Mapping[str, str] = {
     "max.poll.records": "20000",
@@ -77,25 +64,3 @@ def _kafka(
         .option("maxRecordsPerPartition", -(-rows // slices))
     )
     return reader.load().select("partition", "offset", "value")
-
-
-def java_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return settings of librdkafka as Kafka's Java client spells them.
-
-    >>> java_settings({"security.protocol": "SSL", "ssl.ca.location": "/ca.pem"})["ssl.truststore.type"]
-    'PEM'
-    """
-    found = {_JAVA_NAMES.get(name, name): value for name, value in settings.items()}
-    if "ssl.truststore.location" in found:
-        found["ssl.truststore.type"] = "PEM"
-    user, password = found.pop("sasl.username", None), found.pop("sasl.password", None)
-    module = _LOGIN_MODULES.get(found.get("sasl.mechanism", "").upper())
-    if user is not None and module is not None:
-        found["sasl.jaas.config"] = (
-            f'{module} required username="{_quoted(user)}" password="{_quoted(password or "")}";'
-        )
-    return found
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
