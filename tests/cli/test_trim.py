@@ -229,7 +229,7 @@ def test_compacting_tells_of_another_digest_when_it_is_met_for_a_job_may_go_on_f
         "error: commit 3 has another digest than node n\nhint: 'topicfold doctor' asks a node which of them is right\n"
     )
     assert done.code == 1
-    assert done.err.startswith("compacted ")
+    assert done.err.startswith("compacting records=10\ncompacted ")
     assert [part.count("compacted ") for part in done.err.split(told)] == [1, 1, 0]
 
 
