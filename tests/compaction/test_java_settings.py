@@ -33,6 +33,18 @@ def test_certificates_that_are_text_already_get_the_names_of_the_java_client(tmp
     }
 
 
+def test_a_key_without_a_password_is_given_without_one(tmp_path: Path) -> None:
+    key = Authority(tmp_path).sign("node")[1].read_text()
+    assert "ssl.key.password" not in java_settings({"ssl.key.pem": key, "ssl.key.password": "s3cret"})
+    encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nabc\n-----END ENCRYPTED PRIVATE KEY-----\n"
+    assert java_settings({"ssl.key.pem": encrypted, "ssl.key.password": "s3cret"})["ssl.key.password"] == "s3cret"
+
+
+def test_a_keystore_stays_the_pkcs12_file_that_librdkafka_takes() -> None:
+    given = {"ssl.keystore.location": "client.p12", "ssl.keystore.password": "s3cret"}
+    assert java_settings(given) == {**given, "ssl.keystore.type": "PKCS12"}
+
+
 def test_host_names_that_are_not_looked_at_are_not_looked_at_by_java() -> None:
     name = "ssl.endpoint.identification.algorithm"
     assert [java_settings({name: value})[name] for value in ("none", "https")] == ["", "https"]

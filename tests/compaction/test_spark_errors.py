@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from topicfold.compaction.spark_errors import cause_in, is_of_checkpoint, known_error
+from topicfold.compaction.spark_errors import cause_in, is_of_checkpoint, known_error, text_of
 from topicfold.errors import BadSetting, LogUnavailable, SnapshotUnwritable, TooLarge
 
 ROOT = Path("/snapshot")
@@ -144,3 +144,17 @@ def test_a_stream_that_ended_is_a_checkpoint_that_cannot_be_written_only_where_i
 )
 def test_of_all_that_spark_says_the_last_cause_is_told(says: str, reason: str) -> None:
     assert cause_in(says) == reason
+
+
+def test_a_message_without_a_cause_is_told_with_the_one_that_java_names() -> None:
+    class Captured(Exception):
+        _stackTrace = (  # noqa: N815 -- as Spark calls it
+            "org.apache.spark.sql.streaming.StreamingQueryException: [STREAM_FAILED] Query terminated\n"
+            "Caused by: org.apache.kafka.common.KafkaException: Failed to create new KafkaAdminClient\n"
+            "\tat org.apache.kafka.clients.admin.KafkaAdminClient.createInternal(KafkaAdminClient.java:558)\n"
+            "Caused by: java.security.NoSuchAlgorithmException: PBES2 SecretKeyFactory not available\n"
+        )
+
+    silent, told = Captured("[STREAM_FAILED] Query terminated"), Captured("OSError: [Errno 28] No space left on device")
+    assert cause_in(text_of(silent)) == "java.security.NoSuchAlgorithmException: PBES2 SecretKeyFactory not available"
+    assert text_of(told) == str(told)

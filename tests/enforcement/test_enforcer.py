@@ -42,7 +42,7 @@ async def test_a_topics_policies_are_written_with_old_and_new_told(site: Site) -
         f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy, deletes older messages)",
         f"changed {ORDERS}: retention.bytes -1 -> 20971520 (topic policy, deletes older messages)",
         f"changed {ORDERS}: max.message.bytes 1048588 -> 2000 (topic policy)",
-        f"changed {ORDERS}: cleanup.policy delete -> compact,delete (topic policy)",
+        f"changed {ORDERS}: cleanup.policy delete -> compact,delete (topic policy, deletes older messages)",
     ]
     assert await site.own("orders") == {
         **TEN_MINUTES_IN_KAFKA, "max.message.bytes": "2000", "cleanup.policy": "compact,delete"
@@ -102,7 +102,7 @@ async def test_each_level_uncovers_the_one_below_until_kafkas_own_value_is_left(
     ]
     await site.remove_namespace(RETENTION)
     assert (await site.again(enforcer))[0] == (
-        f"changed {ORDERS}: retention.ms 3600000 -> (the cluster's) (no policy any more)"
+        f"changed {ORDERS}: retention.ms 3600000 -> (the cluster's) (no policy any more, may delete older messages)"
     )
     assert await site.own("orders") == {"max.message.bytes": "2"}
 
@@ -222,7 +222,8 @@ async def test_a_compacted_topic_is_trimmed_as_long_as_a_retention_takes_effect(
     await site.once()
     assert await site.own("orders") == {"cleanup.policy": "compact"}
     await site.set_namespace(RETENTION, HOUR)
-    assert f"changed {ORDERS}: cleanup.policy compact -> compact,delete (topic policy)" in await site.once()
+    trimmed = "cleanup.policy compact -> compact,delete (topic policy, deletes older messages)"
+    assert f"changed {ORDERS}: {trimmed}" in await site.once()
     await site.remove_namespace(RETENTION)
     assert f"changed {ORDERS}: cleanup.policy compact,delete -> compact (topic policy)" in await site.once()
     await site.remove("orders", "compactionThreshold")

@@ -304,7 +304,7 @@ async def test_a_note_that_cannot_be_written_is_told_of_and_holds_up_nothing(
     assert await site.own("orders") == SIZE
     said = [line for line in lines if line["event"] == "enforcement_not_noted"]
     assert said
-    assert all(line["log_level"] == "warning" and line["reason"] for line in said)
+    assert all(line["log_level"] == "error" and line["reason"] for line in said)
 
 
 async def test_a_note_on_a_log_that_was_put_back_from_a_copy_and_renewed_holds_as_before(site: Site) -> None:

@@ -100,6 +100,21 @@ async def test_a_kafka_topic_with_as_many_partitions_is_taken_as_it_is(kafka_nod
     assert await id_of(kafka_node, "orders") == before
 
 
+async def test_a_creation_does_not_call_what_its_first_attempt_makes_meanwhile_found(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = kafka_node.asked(key="once")
+
+    async def answer_late(name: str, partitions: int) -> None:
+        monkeypatch.undo()
+        await kafka_node.writing.create_topic(ORDERS, TopicRecord(), asked)
+        await kafka_node.cluster.check_creation(name, partitions)
+
+    monkeypatch.setattr(kafka_node.cluster, "check_creation", answer_late)
+    repeated = await kafka_node.writing.create_topic(ORDERS, TopicRecord(), asked)
+    assert (repeated.changed, repeated.taken_kafka_topic) == (True, "")
+
+
 async def test_a_kafka_topic_with_other_partitions_is_refused_with_their_number(kafka_node: KafkaNode) -> None:
     await kafka_node.cluster.create("orders", 3)
     with kafka_node.events() as events, pytest.raises(AlreadyExists, match="3 partitions, not 1"):

@@ -45,12 +45,17 @@ def java_settings(settings: Mapping[str, str]) -> dict[str, str]:
     for store in ("truststore", "keystore"):
         if any(name.startswith(f"ssl.{store}.") for name in found):
             found[f"ssl.{store}.type"] = "PEM"
+    if "ssl.keystore.location" in found:
+        found["ssl.keystore.type"] = "PKCS12"
     key = found.get("ssl.keystore.key", "")
     if key and not any(begin in key for begin in _PKCS8):
         raise BadSetting(
             "the client's private key is not PKCS #8, and Kafka's Java client, which Spark uses, takes no other",
             hint="To convert it: openssl pkcs8 -topk8 -nodes -in KEY.pem -out NEW.pem",
         )
+    if "ENCRYPTED" not in key:
+        # librdkafka does not use it then; Java would decrypt the key all the same.
+        found.pop("ssl.key.password", None)
     if found.get(_HOST_NAMES) == "none":
         found[_HOST_NAMES] = ""
     user, password = found.pop("sasl.username", None), found.pop("sasl.password", None)

@@ -31,7 +31,14 @@ from topicfold.compaction.prior import newest_events
 from topicfold.compaction.session import open_session
 from topicfold.compaction.silence import EVERY_SECONDS, Silence
 from topicfold.compaction.sources import stream_of
-from topicfold.compaction.spark_errors import AGAIN_HINT, cause_in, is_of_checkpoint, known_error, naming_lost_jvm
+from topicfold.compaction.spark_errors import (
+    AGAIN_HINT,
+    cause_in,
+    is_of_checkpoint,
+    known_error,
+    naming_lost_jvm,
+    text_of,
+)
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
 from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
@@ -248,7 +255,7 @@ class _Job:
                     silence.check()
         except (StreamingQueryException, Py4JJavaError) as error:
             if self._error is None:
-                cause = cause_in(str(error))
+                cause = cause_in(text_of(error))
                 if is_of_checkpoint(cause, root):
                     raise unwritable(root, cause, "checkpoint") from error
                 self._error = self._translated(error)
@@ -351,7 +358,7 @@ class _Job:
 
     def _translated(self, error: Exception) -> TopicfoldError:
         """Return our own error for one of Spark's, which is its cause."""
-        text = str(error)
+        text = text_of(error)
         known = known_error(text, self._options.root) or self._fault_of_log()
         ours = known or LogUnavailable(f"the stream ended: {cause_in(text)[:500]}", hint=AGAIN_HINT)
         ours.__cause__ = error

@@ -91,6 +91,12 @@ def known_error(text: str, root: Path) -> TopicfoldError | None:
     return None
 
 
+def text_of(error: Exception) -> str:
+    """Return what Spark says of a failure, with Java's causes if the message names none."""
+    text = str(error)
+    return text if _CAUSE.search(text) else f"{text}\n{getattr(error, '_stackTrace', '')}"
+
+
 def cause_in(text: str) -> str:
     """Return the root cause named in Spark's `text` about a failure; without one, the text's first line.
 

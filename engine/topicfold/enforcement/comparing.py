@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from topicfold.cluster.port import Configuration
 from topicfold.enforcement.wishes import Wish
-from topicfold.model.policy.kafka_settings import SETTINGS, is_met
+from topicfold.model.policy.kafka_settings import CLEANUP_POLICY, MAX_MESSAGE_BYTES, SETTINGS, is_met
 from topicfold.model.policy.resolve import Origin
 
 
@@ -27,10 +27,14 @@ class Difference:
     origin: Origin | None
 
     @property
-    def deletes_messages(self) -> bool:
-        """Whether Kafka then deletes messages that it would have kept: a retention is lowered."""
-        if self.new is None or not self.setting.startswith("retention."):
+    def deletes_messages(self) -> bool | None:
+        """Whether Kafka then deletes messages that it would have kept; None if the cluster's own value decides it."""
+        if self.setting == MAX_MESSAGE_BYTES:
             return False
+        if self.new is None:
+            return None
+        if self.setting == CLEANUP_POLICY:
+            return not set(self.new.split(",")) <= set(self.old.split(","))
         return int(self.new) >= 0 and (int(self.old) < 0 or int(self.new) < int(self.old))
 
 

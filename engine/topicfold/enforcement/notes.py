@@ -88,7 +88,7 @@ class Notes:
         try:
             await self._writing.change_tenant(ENFORCED, update, asked)
         except (Wait, OutcomeUnknown, FixRequest) as error:
-            _log.warning("enforcement_not_noted", reason=error.reason, hint=error.hint)
+            _log.error("enforcement_not_noted", reason=error.reason, hint=error.hint)
 
     def _lines(self, record: Stored) -> Lines:
         grants = record.grants if isinstance(record, TenantRecord) else {}

@@ -67,4 +67,5 @@ class Report:
 
 def _why(found: Difference) -> str:
     why = f"{found.origin.value} policy" if found.origin else "no policy any more"
-    return f"{why}, deletes older messages" if found.deletes_messages else why
+    deletes = {True: ", deletes older messages", False: "", None: ", may delete older messages"}
+    return why + deletes[found.deletes_messages]

@@ -70,17 +70,30 @@ class KafkaWriting(Writing):
         kafka_topic = self._kafka_topics.intended(name, record)
         if kafka_topic is None:
             return await super().create_topic(name, record, asked)
-        is_repeated = self.is_answered(name, asked)
         found: Refuse | KafkaTopic | None = await self._refusal_of_a_second(kafka_topic, name)
         if found is None:
             with self._asking_kafka(name):
                 found = await self._kafka_topics.before_creation(kafka_topic, max(record.partitions, 1))
+        is_taken = isinstance(found, KafkaTopic) and not await self._is_decided(name, asked)
         new = replace(record, pending=Pending(Step.MAKE))
         refusal = found if isinstance(found, Refuse) else None
         written = await self._topic(name, kafka_steps.create(str(name), new, refusal), asked, replaces_whole=True)
         finished = await self._finished(name, Step.MAKE, written, asked)
-        is_taken = isinstance(found, KafkaTopic) and not is_repeated
         return finished._replace(taken_kafka_topic=kafka_topic if is_taken else "")
+
+    async def _is_decided(self, name: TopicName, asked: Asked) -> bool:
+        """Return whether the log has decided by now on an earlier attempt, which another node may have taken.
+
+        That attempt may have created the Kafka topic that this one found.
+
+        Raises:
+            NotReady, LogUnavailable, PositionTimeout: it could not be looked at in time.
+        """
+        if asked.key is None:
+            return False
+        target = self._engine.target(AggregateKind.TOPIC, str(name), name.namespace)
+        await look_at(self._engine, [target.partition], asked)
+        return self._engine.states[target.partition].operations.get(self._operation_id(target, asked)) is not None
 
     async def creation(self, name: TopicName, record: TopicRecord) -> Updater:
         """Return the update of `create_topic`, as far as it can be known without asking Kafka."""

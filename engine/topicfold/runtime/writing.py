@@ -151,13 +151,6 @@ class Writing:
         check_body(asked.body_hash, settled.body_hash)
         return self._answer(settled, "", target, handle, asked)
 
-    def is_answered(self, name: TopicName, asked: Asked) -> bool:
-        """Return whether this change of a topic has a key that is known here: its outcome is decided."""
-        if asked.key is None:
-            return False
-        target = self._engine.target(AggregateKind.TOPIC, str(name), name.namespace)
-        return self._engine.states[target.partition].operations.get(self._operation_id(target, asked)) is not None
-
     async def change_namespace(self, name: str, updater: Updater, asked: Asked, *, stated: str = "") -> Written:
         """Change a namespace's record by a pure function of it; `stated` names the one policy that is set.
 
