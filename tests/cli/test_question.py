@@ -282,3 +282,23 @@ def test_what_was_agreed_to_is_not_another_topic_of_that_name(
     monkeypatch.setattr(sys, "stdin", Slow())
     assert run("topics", "delete", "orders").code == 4
     assert client.get_topic("orders").kafka_name == "precious"
+
+
+@pytest.mark.usefixtures("on_kafka")
+def test_a_deletion_that_was_agreed_to_and_lost_is_run_again_as_it_was(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delete = Client.delete_plain_topic
+
+    def lost(client: Client, topic: str, **options: Any) -> Any:
+        delete(client, topic, **options)
+        raise KeyboardInterrupt
+
+    client.create_topic("orders")
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "delete_plain_topic", lost)
+        interrupted = run("topics", "delete", "orders")
+    options = interrupted.err.rpartition("run it again with ")[2].partition(";")[0].split()
+    assert options[::2] == ["--if-match", "--idempotency-key"]
+    assert run("topics", "delete", "orders", *options).err == "deleted persistent://public/default/orders\n"
