@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Run
+from tests.client.served import serving
 from tests.terminal import Terminal
 from topicfold.client import Client
 from topicfold.client.answers import Readiness
+from topicfold.client.errors import UnexpectedAnswer
 
 
 @pytest.fixture
@@ -197,6 +201,73 @@ def test_nobody_is_asked_about_a_topic_that_the_server_does_not_delete(
     assert (run("topics", *words).code, there.read()) == (code, "y\n")
 
 
+@pytest.mark.parametrize("report", [None, {}, {"cluster": {}}])
+def test_where_a_server_does_not_say_whether_messages_are_deleted_somebody_is_asked(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch, report: Mapping[str, Any] | None
+) -> None:
+    def readiness(client: Client) -> Readiness:
+        if report is None:
+            raise UnexpectedAnswer("a proxy hides it", url=client.url, status=404)
+        return Readiness(True, report)
+
+    client.create_topic("orders")
+    monkeypatch.setattr(Client, "readiness", readiness)
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    asked = run("topics", "delete", "orders")
+    assert (asked.code, "and its Kafka topic orders with all messages" in asked.err) == (2, True)
+
+
+@pytest.mark.usefixtures("on_kafka")
+def test_whoever_may_delete_a_topic_but_not_read_it_is_asked_and_may(
+    bare_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("s3cret root\nother keeper\n")
+    monkeypatch.setattr(sys, "stdin", Terminal("n\ny\n"))
+    with (
+        serving(auth_static_tokens_file=tokens, superusers=("root",)) as (url,),
+        Client(url, token="s3cret") as root,
+    ):
+        root.create_topic("orders")
+        root.grant_on_topic("orders", "keeper", ["manage-topics"])
+        words = ("topics", "delete", "orders", "--url", url, "--token", "other")
+        refused, done = bare_run(*words), bare_run(*words)
+        assert root.list_topics("public/default") == ()
+    told = "This deletes persistent://public/default/orders, and its Kafka topic with all messages. Continue? [y/N] "
+    assert (refused.code, refused.err.startswith(told), done.code) == (2, True, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("topics", "delete", "orders"), "its Kafka topic orders with"),
+        (("namespaces", "delete", "-f", "public/default"), "public/default with 1 topic."),
+    ],
+)
+@pytest.mark.usefixtures("on_kafka")
+def test_a_topic_that_another_node_has_just_made_is_not_deleted_without_a_question(
+    bare_run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], told: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    with serving(0.0, 0.3) as urls, Client(urls[0]) as client:
+        with Client(urls[1]) as late:
+            late.list_tenants()
+        client.create_topic("orders")
+        asked = bare_run(*words, "--url", urls[1])
+        assert client.list_topics("public/default") != ()
+    assert (asked.code, told in asked.err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["örders", "__change_events"])
+@pytest.mark.usefixtures("on_kafka")
+def test_nobody_is_asked_about_a_topic_that_stands_for_none_in_kafka(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    client.create_topic(name)
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    assert run("topics", "delete", name).code == 0
+
+
 @pytest.mark.usefixtures("on_kafka")
 def test_what_was_agreed_to_is_not_another_topic_of_that_name(
     run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
@@ -211,3 +282,23 @@ def test_what_was_agreed_to_is_not_another_topic_of_that_name(
     monkeypatch.setattr(sys, "stdin", Slow())
     assert run("topics", "delete", "orders").code == 4
     assert client.get_topic("orders").kafka_name == "precious"
+
+
+@pytest.mark.usefixtures("on_kafka")
+def test_a_deletion_that_was_agreed_to_and_lost_is_run_again_as_it_was(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delete = Client.delete_plain_topic
+
+    def lost(client: Client, topic: str, **options: Any) -> Any:
+        delete(client, topic, **options)
+        raise KeyboardInterrupt
+
+    client.create_topic("orders")
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "delete_plain_topic", lost)
+        interrupted = run("topics", "delete", "orders")
+    options = interrupted.err.rpartition("run it again with ")[2].partition(";")[0].split()
+    assert options[::2] == ["--if-match", "--idempotency-key"]
+    assert run("topics", "delete", "orders", *options).err == "deleted persistent://public/default/orders\n"

@@ -12,8 +12,9 @@ from tests.cli.conftest import Run, Start
 from tests.client.served import serving
 from topicfold.cli.session import Session
 from topicfold.client import Client
-from topicfold.client.answers import Topic
+from topicfold.client.answers import Readiness, Topic
 from topicfold.client.call import Call
+from topicfold.client.errors import UnexpectedAnswer
 from topicfold.model.names import parse_namespace
 from topicfold.model.namespaces import Namespaces
 
@@ -100,6 +101,16 @@ def test_to_list_many_namespaces_takes_no_request_for_each(run: Run, monkeypatch
     monkeypatch.setattr(Client, "perform", noted)
     assert run("topics", "list", "acme/pay", "-n", "public/default").code == 0
     assert asked == ["/admin/v2/tenants", "/readyz", "/api/v1/topics"]
+
+
+def test_a_list_needs_no_word_of_the_servers_health(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hidden(client: Client) -> Readiness:
+        raise UnexpectedAnswer("a proxy hides it", url=client.url, status=404)
+
+    listed = run("topics", "list")
+    monkeypatch.setattr(Client, "readiness", hidden)
+    assert run("topics", "list") == listed
+    assert "pay__eu" in listed.out
 
 
 @pytest.mark.parametrize(

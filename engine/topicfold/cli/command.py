@@ -235,6 +235,10 @@ def _run(
         output.warning(warning)
     session = Session(config, output, _changes(flags))
     command_name = ctx.command_path.partition(" ")[2]
+
+    def hint_at(error: TopicfoldError) -> str:
+        return next_step(error, command_name, {**given, "if_match": session.changes.get("if_match")})
+
     try:
         if instead:
             require_none_asked(config, instead)
@@ -245,7 +249,7 @@ def _run(
             import traceback
 
             traceback.print_exception(error)
-        hint = next_step(error, command_name, given)
+        hint = hint_at(error)
         is_for_others = isinstance(error, Forbidden)
         output.failure(said_here(error.reason), on_the_same_server(hint, config, is_for_others=is_for_others))
         raise typer.Exit(exit_code_of(error)) from None
@@ -254,7 +258,7 @@ def _run(
             from topicfold.client.errors import AnswerLost
 
             lost = AnswerLost("interrupted; the change may or may not be applied", url="", idempotency_key=key)
-            output.failure(lost.reason, next_step(lost, command_name, given))
+            output.failure(lost.reason, hint_at(lost))
         raise
     finally:
         session.close()

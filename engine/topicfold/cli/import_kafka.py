@@ -168,9 +168,9 @@ def _lost(topic: Gone, bootstrap: str, config: Config) -> str:
 
     Kafka tells nobody of a topic that they may not describe.
     """
-    name, count = shlex.quote(topic.kafka_name), topic.partitions
+    name, count = shlex.quote(topic.kafka_name), max(topic.recorded_partitions, 1)
     step = f"kafka-topics.sh --bootstrap-server {bootstrap} --create --topic {name} --partitions {count}"
-    delete = "delete-partitioned-topic" if count > 1 else "delete"
+    delete = "delete-partitioned-topic" if topic.recorded_partitions else "delete"
     drop = on_the_same_server(f"topicfold topics {delete} {shlex.quote(topic.name)}", config)
     return (
         f"no such topic in Kafka, or none that you may Describe; its record stays: {step} makes it, empty; "

@@ -84,6 +84,8 @@ def _confirm(client: Client, namespace: str) -> None:
     """
     from topicfold.client.bulk import count_topics
 
+    # So a topic that another node has just made is not missed: this read waits for a barrier.
+    client.list_tenants()
     if topics := count_topics(client, [namespace]):
         require_yes(f"This deletes {namespace} with {counted(topics, 'topic')}. {LOSES_MESSAGES}")
 

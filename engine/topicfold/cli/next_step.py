@@ -77,7 +77,10 @@ _NEXT_STEP: Mapping[str, str | tuple[str, ...]] = {
     "server_unreachable": "start one with 'topicfold serve', or name another with --url",
     "log_unavailable": "try again in a few seconds; topicfold doctor tells more",
     "outcome_unknown": "topicfold operations get {operation}",
-    "answer_lost": "run it again with --idempotency-key {idempotency_key}; it is applied at most once",
+    "answer_lost": (
+        "run it again with --if-match {if_match} --idempotency-key {idempotency_key}; it is applied at most once",
+        "run it again with --idempotency-key {idempotency_key}; it is applied at most once",
+    ),
     "precondition_failed": (
         "topicfold topics get {topic}, then try again with its ETag",
         # No command shows the ETag of what follows.

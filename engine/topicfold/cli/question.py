@@ -39,9 +39,9 @@ def ask(question: str) -> str:
     Raises:
         Exit: they pressed Ctrl-C; not as an interrupt, after which a change may be applied.
     """
-    sys.stderr.write(question)
-    sys.stderr.flush()
     try:
+        sys.stderr.write(question)
+        sys.stderr.flush()
         typed = sys.stdin.readline()
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted; nothing was changed\n")

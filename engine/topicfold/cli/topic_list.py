@@ -27,7 +27,7 @@ from topicfold.cli.query_options import (
 )
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
-from topicfold.errors import InvalidRequest
+from topicfold.errors import InvalidRequest, TopicfoldError
 from topicfold.model.names import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _found(
     """Return the topics of these namespaces that match, sorted; with `properties` those that the listing names.
 
     Of those beyond `limit` one at least. A listing that ignores properties is told of, and so are topics
-    that the server cannot read, as they look like those without labels: where there are any, or records are printed,
+    that the server cannot read, as they look like those without labels: where there may be any, or records are printed,
     they are asked for.
     They are as fresh as the log: under `/admin/v2` a read waits for a barrier, one of the tenants for that of all
     partitions, and the client carries its position on.
@@ -192,7 +192,7 @@ def _found(
 
     client = session.client
     client.list_tenants()
-    if not (properties or session.output.is_for_machines or session.count_unreadable()):
+    if not (properties or session.output.is_for_machines or _may_miss_labels(session)):
         return _matches(client, namespaces, wanted, limit, None)
     listed: set[str] = set()
     is_heeded = True
@@ -213,6 +213,14 @@ def _found(
             f"the server cannot read {len(unread):,} of these topics, {such}: their labels are not known"
         )
     return sorted(found, key=lambda topic: topic.name)
+
+
+def _may_miss_labels(session: Session) -> bool:
+    """Return whether the server cannot read some topics, or a proxy hides its health, which tells of them."""
+    try:
+        return session.count_unreadable() > 0
+    except TopicfoldError:
+        return True
 
 
 def _page_beyond(limit: int | None) -> int | None:

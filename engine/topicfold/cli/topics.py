@@ -16,13 +16,14 @@ from topicfold.cli.policy_commands import older_topic_policies
 from topicfold.cli.policy_group import policy_group
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
-from topicfold.errors import Forbidden, InvalidName, InvalidRequest, NotFound
-from topicfold.model.kafka_names import is_kafka_name, kafka_name
+from topicfold.errors import Forbidden, InvalidRequest, NotFound, TopicfoldError
+from topicfold.model.adoption import is_left_out, stands_for
+from topicfold.model.kafka_names import is_kafka_name
 from topicfold.model.names import PERSISTENT, parse_topic
 
 if TYPE_CHECKING:
+    from topicfold.client import Client, TopicDeleted
     from topicfold.client import Topic as TopicRecord
-    from topicfold.client import TopicDeleted
 
 app = new_app(group=policy_group(*older_topic_policies()))
 
@@ -217,26 +218,43 @@ def _confirm(session: Session, topic: str, *, is_partitioned: bool) -> None:
     """Return once somebody said yes to deleting a topic's messages, or if none are deleted or nobody is there.
 
     What they said yes to is then deleted as it was, or not at all. What the server refuses in any case is left to it.
+    They are asked, too, where it is not told what is deleted: to delete a topic and to read it are two rights.
 
     Raises:
         InvalidRequest: they said no.
     """
     if not is_somebody_there():
         return
+    name, client = parse_topic(topic), session.client
+    # So a topic that another node has just made is not missed: this read waits for a barrier.
+    client.list_tenants()
+    if name.domain != PERSISTENT or not _deletes_in_kafka(client):
+        return
+    found, kafka_topic = None, ""
     try:
-        found = session.client.get_topic(topic)
+        found = client.get_topic(topic)
     except NotFound:
         return
-    refuses = bool(found.partitions) != is_partitioned and not found.is_undecodable
-    if refuses or parse_topic(found.name).domain != PERSISTENT:
-        return
-    cluster = session.client.readiness().report.get("cluster")
-    if cluster is None or cluster["adoptsOnly"]:
-        return
-    # Who may not read policies is not told the Kafka topic's name, if the record says one.
-    kafka_topic = "" if found.properties is None or found.is_undecodable else f" {_kafka_name(found)}"
-    require_yes(f"This deletes {found.name}, and its Kafka topic{kafka_topic} with all messages.")
-    session.changes["if_match"] = session.changes.get("if_match") or found.etag
+    except Forbidden:
+        pass
+    if found is not None and not found.is_undecodable:
+        kafka_topic = stands_for(found.name, found.kafka_name) or ""
+        has_none = not is_kafka_name(kafka_topic) or is_left_out(kafka_topic)
+        if has_none or bool(found.partitions) != is_partitioned:
+            return
+    named = " ".join(filter(None, ("its Kafka topic", kafka_topic)))
+    require_yes(f"This deletes {name}, and {named} with all messages.")
+    if found is not None:
+        session.changes["if_match"] = session.changes.get("if_match") or found.etag
+
+
+def _deletes_in_kafka(client: Client) -> bool:
+    """Return whether the server deletes Kafka topics, or does not say so, as behind a proxy that hides its health."""
+    try:
+        cluster = client.readiness().report.get("cluster", {})
+    except TopicfoldError:
+        return True
+    return cluster is not None and not cluster.get("adoptsOnly")
 
 
 def _show_deletion(session: Session, topic: str, deleted: TopicDeleted) -> None:
@@ -271,16 +289,8 @@ def _kafka_name_text(topic: TopicRecord) -> str:
         return topic.kafka_name
     if parse_topic(topic.name).domain != PERSISTENT:
         return "(none: not persistent)"
-    by_rule = _kafka_name(topic)
+    by_rule = stands_for(topic.name, None) or ""
     return f"{by_rule} (by rule)" if is_kafka_name(by_rule) else "(none: not a name Kafka allows)"
-
-
-def _kafka_name(topic: TopicRecord) -> str:
-    """Return the name of a persistent topic's Kafka topic, allowed or not; "" where it has none."""
-    try:
-        return topic.kafka_name or kafka_name(parse_topic(topic.name))
-    except InvalidName:
-        return ""
 
 
 def _record(session: Session, topic: str, at: str | None) -> TopicRecord:

@@ -87,7 +87,7 @@ class Gone:
 
     name: str
     kafka_name: str
-    partitions: int
+    recorded_partitions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def plan_adoption(kafka_topics: Collection[KafkaTopic], records: Iterable[Record
             by_kafka_name[standing] = record
             taken[record.name] = standing
             if standing not in existing:
-                gone.append(Gone(record.name, standing, max(record.partitions, 1)))
+                gone.append(Gone(record.name, standing, record.partitions))
     findings = [_judge(topic, by_kafka_name.get(topic.name), taken) for topic in kafka_topics]
     return Adoption(
         new=tuple(finding for finding in findings if isinstance(finding, New)),
