@@ -95,6 +95,19 @@ def test_a_connection_that_failed_and_a_topic_that_moved_or_was_just_made_are_wa
     assert len(consumer.waited) == 4
 
 
+def test_what_a_broker_said_of_leaders_before_the_last_answer_is_not_taken_for_an_answer_now(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_reader, "OFFSETS_SECONDS", 0.0)
+    consumer = Consumer(silent=1)
+    reader = reader_of(consumer)
+    reader.end_offsets(range(2), 1.0)
+    assert consumer.leaders_asked == 1
+    consumer.silent = 1_000
+    with pytest.raises(LogUnavailable, match="the log cannot be reached: no answer"):
+        reader.end_offsets(range(2), 0.0)
+
+
 def test_a_page_waits_for_long_only_where_there_never_was_an_answer(
     reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:

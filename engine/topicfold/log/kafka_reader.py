@@ -58,7 +58,7 @@ class KafkaReader:
         self._has_answer = False
         self._led: Collection[Collection[int]] = ()
         self._is_told_who_leads = False
-        """Whether a broker said so when it was last asked."""
+        """Whether a broker said so when it was last asked, since there was an answer."""
         self._leaders_may_have_moved = False
         """librdkafka 2.16 sends a request to the leader that it knows. If that broker died, it does not look for a new
         leader by itself, even when another broker has taken over."""
@@ -248,7 +248,7 @@ class KafkaReader:
                     # What the client still has to say of them is as old.
                     self._consumer.poll(0)
                     self._connections.forget()
-                self._leaders_may_have_moved = False
+                self._leaders_may_have_moved = self._is_told_who_leads = False
                 self._has_answer = True
                 return offsets
             time.sleep(_RETRY_SECONDS)
