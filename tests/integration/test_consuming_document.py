@@ -105,7 +105,7 @@ def test_a_command_prints_what_the_document_shows(place: Place, command: str, sh
 def test_the_ten_lines_of_python_consume_what_matches_records_without_a_value_too(place: Place) -> None:
     printed = place.shown(3, "-c", code("python"))
     assert printed == [
-        "now also persistent://public/default/orders__eu and no longer",
+        "came: persistent://public/default/orders__eu went:",
         "orders__eu b'a record of orders__eu'",
         "orders__eu None",
     ]
