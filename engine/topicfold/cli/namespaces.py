@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,9 +19,6 @@ from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.counting import counted
 from topicfold.model.names import DEFAULT_TENANT
-
-if TYPE_CHECKING:
-    from topicfold.client import Client
 
 app = new_app(group=policy_group(*namespace_policies()))
 
@@ -70,12 +67,12 @@ def delete(session: Session, namespace: Namespace, force: Force = False, yes: Ye
       topicfold namespaces delete acme/pay --force --yes
     """
     if force and not yes and is_somebody_there():
-        _confirm(session.client, namespace)
+        _confirm(session, namespace)
     written = session.client.delete_namespace(namespace, force=force, **session.changes)
     session.show_change("deleted", namespace, written)
 
 
-def _confirm(client: Client, namespace: str) -> None:
+def _confirm(session: Session, namespace: str) -> None:
     """Return once somebody said yes to deleting the topics of a namespace, or if it has none.
 
     Raises:
@@ -84,9 +81,8 @@ def _confirm(client: Client, namespace: str) -> None:
     """
     from topicfold.client.bulk import count_topics
 
-    # So a topic that another node has just made is not missed: this read waits for a barrier.
-    client.list_tenants()
-    if topics := count_topics(client, [namespace]):
+    session.catch_up()
+    if topics := count_topics(session.client, [namespace]):
         require_yes(f"This deletes {namespace} with {counted(topics, 'topic')}. {LOSES_MESSAGES}")
 
 

@@ -69,6 +69,14 @@ class Session:
             tells = on_the_same_server("topicfold doctor tells why", self.config)
             self.output.warning(f"this may be {age_seconds:.0f} s old; {tells}")
 
+    def catch_up(self) -> None:
+        """Have what is read next be as fresh as the log, with what another node has just made.
+
+        Under `/admin/v2` a read waits for a barrier, one of the tenants for that of all partitions, and the client
+        carries its position on.
+        """
+        self.client.list_tenants()
+
     def count_unreadable(self) -> int:
         """Return how many topics the server cannot read, wherever they are."""
         partitions = self.client.readiness().report["partitions"].values()

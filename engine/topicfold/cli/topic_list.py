@@ -183,15 +183,13 @@ def _found(
 
     Of those beyond `limit` one at least. A listing that ignores properties is told of, and so are topics
     that the server cannot read, as they look like those without labels: where there may be any, or records are printed,
-    they are asked for.
-    They are as fresh as the log: under `/admin/v2` a read waits for a barrier, one of the tenants for that of all
-    partitions, and the client carries its position on.
+    they are asked for. They are as fresh as the log.
     """
     from topicfold.client.bulk import topics_in
     from topicfold.client.listed_topics import listing_by, with_partitioned
 
     client = session.client
-    client.list_tenants()
+    session.catch_up()
     if not (properties or session.output.is_for_machines or _may_miss_labels(session)):
         return _matches(client, namespaces, wanted, limit, None)
     listed: set[str] = set()

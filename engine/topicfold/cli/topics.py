@@ -226,8 +226,7 @@ def _confirm(session: Session, topic: str, *, is_partitioned: bool) -> None:
     if not is_somebody_there():
         return
     name, client = parse_topic(topic), session.client
-    # So a topic that another node has just made is not missed: this read waits for a barrier.
-    client.list_tenants()
+    session.catch_up()
     if name.domain != PERSISTENT or not _deletes_in_kafka(client):
         return
     found, kafka_topic = None, ""

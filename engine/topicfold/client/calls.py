@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from topicfold.client.answers import Topic, TopicDeleted, Written
 from topicfold.client.call import (
@@ -22,6 +22,8 @@ from topicfold.client.paths import domain_query, native_topic_path, path_of
 from topicfold.model.names import parse_namespace
 from topicfold.wire.headers import DELETED_KAFKA_TOPIC, TAKEN_KAFKA_TOPIC
 
+T = TypeVar("T")
+
 
 def list_topics(
     namespace: str, domain: str, labels: Mapping[str, str], properties: Mapping[str, str], with_system_topics: bool
@@ -39,14 +41,12 @@ def list_topics(
 
 def put_topic(topic: str, record: Mapping[str, Any], o: ChangeOptions) -> Call[Topic]:
     """Ask to create a topic."""
-    headers = change_headers(o)
-    return Call("PUT", native_topic_path(topic), topic_in, domain_query(topic), dict(record), headers)
+    return _put(topic, record, o, topic_in)
 
 
 def create_topic(topic: str, record: Mapping[str, Any], o: ChangeOptions) -> Call[tuple[Topic, str | None]]:
     """Ask to create a topic; return with it the Kafka topic that was there before and was taken over."""
-    call = put_topic(topic, record, o)
-    return Call(call.method, call.path, _created, call.query, call.body, call.headers)
+    return _put(topic, record, o, _created)
 
 
 def patch_topic(topic: str, changes: Mapping[str, Any], o: ChangeOptions) -> Call[Written]:
@@ -62,6 +62,10 @@ def roll_back(topic: str, to: str | int, o: ChangeOptions) -> Call[Written]:
 def delete_topic(path: str, query: Query, o: ChangeOptions) -> Call[TopicDeleted]:
     """Ask to delete the topic that a path and a query name."""
     return Call("DELETE", path, _deleted, query, headers=change_headers(o))
+
+
+def _put(topic: str, record: Mapping[str, Any], o: ChangeOptions, read: Callable[[Answer], T]) -> Call[T]:
+    return Call("PUT", native_topic_path(topic), read, domain_query(topic), dict(record), change_headers(o))
 
 
 def _created(answer: Answer) -> tuple[Topic, str | None]:

@@ -74,14 +74,14 @@ class KafkaWriting(Writing):
         if found is None:
             with self._asking_kafka(name):
                 found = await self._kafka_topics.before_creation(kafka_topic, max(record.partitions, 1))
-        is_taken = isinstance(found, KafkaTopic) and not await self._is_decided(name, asked)
+        is_taken = isinstance(found, KafkaTopic) and not await self._was_tried(name, asked)
         new = replace(record, pending=Pending(Step.MAKE))
         refusal = found if isinstance(found, Refuse) else None
         written = await self._topic(name, kafka_steps.create(str(name), new, refusal), asked, replaces_whole=True)
         finished = await self._finished(name, Step.MAKE, written, asked)
         return finished._replace(taken_kafka_topic=kafka_topic if is_taken else "")
 
-    async def _is_decided(self, name: TopicName, asked: Asked) -> bool:
+    async def _was_tried(self, name: TopicName, asked: Asked) -> bool:
         """Return whether the log has decided by now on an earlier attempt, which another node may have taken.
 
         That attempt may have created the Kafka topic that this one found.
@@ -93,7 +93,7 @@ class KafkaWriting(Writing):
             return False
         target = self._engine.target(AggregateKind.TOPIC, str(name), name.namespace)
         await look_at(self._engine, [target.partition], asked)
-        return self._engine.states[target.partition].operations.get(self._operation_id(target, asked)) is not None
+        return self._is_decided(target, asked)
 
     async def creation(self, name: TopicName, record: TopicRecord) -> Updater:
         """Return the update of `create_topic`, as far as it can be known without asking Kafka."""
@@ -343,7 +343,7 @@ class KafkaWriting(Writing):
         await look_at(self._engine, [partition], asked)
         state = self._engine.states[partition]
         target = self._engine.target(AggregateKind.NAMESPACE, name)
-        if state.operations.get(self._operation_id(target, asked)) is not None:
+        if self._is_decided(target, asked):
             return False
         owner = state.current(AggregateKind.NAMESPACE, name)
         return owner.is_live and not asked.if_none_match and asked.if_match in ("", "*", str(owner.etag))

@@ -240,7 +240,7 @@ class Writing:
         await look_at(self._engine, self._engine.states, asked)
         target = self._engine.target(AggregateKind.TENANT, name)
         ended: list[str] = []
-        if force and self._engine.states[target.partition].operations.get(self._operation_id(target, asked)) is None:
+        if force and not self._is_decided(target, asked):
             failure = await self._end_namespaces(namespaces_of(self._engine, name), asked, ended)
             if isinstance(failure, OutcomeUnknown) or (ended and isinstance(failure, Wait)):
                 raise OutcomeUnknown(
@@ -347,5 +347,7 @@ class Writing:
             return self._engine.options.new_id()
         return handle_of_key(asked.actor, asked.method, target.name, asked.key)
 
-    def _operation_id(self, target: Target, asked: Asked) -> bytes:
-        return operation_of(asked.actor, self._handle(target, asked))
+    def _is_decided(self, target: Target, asked: Asked) -> bool:
+        """Return whether an earlier attempt of this change is known here: its outcome stands."""
+        operation = operation_of(asked.actor, self._handle(target, asked))
+        return self._engine.states[target.partition].operations.get(operation) is not None
