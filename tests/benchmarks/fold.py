@@ -2,7 +2,7 @@
 
 Namespaces spread over all partitions; each topic is made with five labels and changed three times, one after the other,
 as by a program that makes topics and then sets what they need. So most batches hold several events of a topic, which is
-indexed once. Where every topic's events are far apart, each is indexed.
+stored, hashed and indexed once. Where every topic's events are far apart, each is.
 """
 
 from __future__ import annotations

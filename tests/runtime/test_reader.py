@@ -162,7 +162,7 @@ def test_where_topics_cannot_be_indexed_their_partition_is_withheld_and_no_other
     born = topic_put(2, an_id(1), operations=(operation(2),))
     reader.deliver([*entries(MADE, encode_event(born), partition=mine), Entry(1 - mine, 0, b"")])
     assert [(each, fault.reason) for each, fault in reader.faults.items()] == [
-        (mine, "indexing failed: not enough memory")
+        (mine, "storing failed: not enough memory")
     ]
     assert withheld == [mine]
 

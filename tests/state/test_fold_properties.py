@@ -41,6 +41,29 @@ def test_the_fold_gives_what_the_rule_as_worded_gives(log: Log) -> None:
     assert {i: state.operations.get(i).verdict for i in naive.operations} == naive.operations
 
 
+@given(logs, st.integers(2, 30))
+@many
+def test_a_log_folded_in_batches_gives_what_its_records_give_one_by_one(log: Log, batch: int) -> None:
+    state, together = empty_state(PARTITION, PARTITIONS), empty_state(PARTITION, PARTITIONS)
+    for start in range(0, len(log), batch):
+        records = list(enumerate(log[start : start + batch], start))
+        changes = [together.fold(offset, event) for offset, event in records]
+        together.store()
+        assert changes == [state.apply(offset, event) for offset, event in records]
+        assert together.digest() == state.digest()
+        assert check(together) == []
+
+
+@given(logs)
+@many
+def test_the_digest_in_the_middle_of_a_batch_is_that_of_what_was_folded(log: Log) -> None:
+    state, together = empty_state(PARTITION, PARTITIONS), empty_state(PARTITION, PARTITIONS)
+    for offset, event in enumerate(log):
+        state.apply(offset, event)
+        together.fold(offset, event)
+    assert together.digest() == state.digest()
+
+
 @given(logs)
 @many
 def test_a_folded_state_agrees_with_itself(log: Log) -> None:

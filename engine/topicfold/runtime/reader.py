@@ -1,8 +1,8 @@
 """The reader: folds what the log delivers, and notifies others in a fixed order.
 
-For each batch, all records are folded into the state, then the topics that they changed are indexed, then the tracker
+For each batch, all records are folded into the state, then the topics that they changed are stored, then the tracker
 and then the listeners are told of each change. A record has one exit: folded, or a fault that stops its partition;
-nothing is skipped. If folding, indexing or notifying fails, for example for want of memory, the state may be changed in
+nothing is skipped. If folding, storing or notifying fails, for example for want of memory, the state may be changed in
 part, or somebody may not have been told; so that partition is stopped and answers nothing any more. The reader runs on
 the loop, between awaits, so everybody else on the loop sees one cut of the log.
 """
@@ -86,7 +86,7 @@ class Reader:
                 continue
             try:
                 change = state.fold(offset, decode_event(value))
-                if change.outcome is Outcome.GARBAGE:
+                if change.event is None:
                     self._note_garbage(partition, offset)
                 changes.append((partition, change))
                 touched.add(partition)
@@ -95,17 +95,17 @@ class Reader:
             except Exception as error:  # noqa: BLE001 -- a record has one exit; a defect must not skip it
                 self._fail([partition], f"folding failed at offset {offset}", error)
         for partition in touched:
-            self._reindex(partition)
+            self._store(partition)
         try:
             self._publish(changes, touched)
         except Exception as error:  # noqa: BLE001 -- nobody would tell of these changes later
             self._fail(touched, "telling of changes failed", error)
 
-    def _reindex(self, partition: int) -> None:
+    def _store(self, partition: int) -> None:
         try:
-            self.states[partition].reindex()
+            self.states[partition].store()
         except Exception as error:  # noqa: BLE001 -- topics that were folded would not be found
-            self._fail([partition], "indexing failed", error)
+            self._fail([partition], "storing failed", error)
 
     def _note_garbage(self, partition: int, offset: int) -> None:
         """Count a record that is garbage, and log it if it is a partition's first, tenth, hundredth and so on."""

@@ -2,7 +2,7 @@
 
 Only the reader folds, in the order of offsets. Everything else only reads. `apply` changes a record, its labels, all
 indexes, the rings and the digest together, so whoever reads between two steps sees one cut of the log. For a batch of
-records there is `fold` for each and then `reindex`, so that a topic is indexed once, however often it was changed.
+records there is `fold` for each and then `store`, so that a topic is hashed and indexed once, however often it changed.
 
     >>> state = PartitionState(0, 1, decode=lambda schema, payload: None)
     >>> state.apply(0, None).outcome
@@ -42,6 +42,8 @@ from topicfold.state.verdict import event_is_accepted, topic_event_is_accepted
 _ACTS = int(Kind.PUT), int(Kind.DELETE)
 _TOPIC = int(AggregateKind.TOPIC)
 _LEVEL = int(Kind.LEVEL)
+_DELETE = int(Kind.DELETE)
+_CHANGED = int(Verdict.CHANGED)
 """Plain numbers, because these are compared for every event."""
 
 KEPT_DIGEST_RECORDS = 16
@@ -85,7 +87,7 @@ class PartitionState:
         self.digest_records: deque[DigestRecord] = deque(maxlen=KEPT_DIGEST_RECORDS)
         self.keeps_marks = False
         self._digest_sum = 0
-        self._unindexed: dict[tuple[TopicTable, int], None] = {}
+        self._changed: dict[TopicTable, None] = {}
 
     def apply(self, offset: int, event: Event | None) -> Change:
         """Fold the record at `offset`; `event` is None for garbage.
@@ -99,29 +101,29 @@ class PartitionState:
         Cost: O(payload + labels that differ); O(topics) for the end of a namespace.
         """
         change = self.fold(offset, event)
-        self.reindex()
+        self.store()
         return change
 
     def fold(self, offset: int, event: Event | None) -> Change:
-        """Do as `apply`, but leave what a topic's payload says to be indexed by `reindex`; nobody may read before that.
+        """Do as `apply`, but leave topics that changed to be stored by `store`; nobody may read before that.
 
         Raises:
             LevelUnsupported: as in `apply`.
 
-        Cost: O(payload); O(topics) for the end of a namespace.
+        Cost: as small as the event; O(topics) for the end of a namespace.
         """
         change = GARBAGE if event is None else self._step(offset, event)
         self.position = offset + 1
         return change
 
-    def reindex(self) -> None:
-        """Index each topic whose payload was changed by `fold` since the last time, once.
+    def store(self) -> None:
+        """Store each topic that was changed by `fold` since the last time, once.
 
-        Cost: that of `TopicTable.reindex` for each.
+        Cost: that of `TopicTable.store` for each namespace.
         """
-        for table, number in self._unindexed:
-            table.reindex(number)
-        self._unindexed.clear()
+        for table in self._changed:
+            table.store()
+        self._changed.clear()
 
     def restore(
         self,
@@ -173,6 +175,7 @@ class PartitionState:
 
         Cost: O(namespaces), and 0.4 µs for each operation since the last mark.
         """
+        self.store()
         total = self._digest_sum
         for table in self.topics.values():
             total = add_hashes(total, table.digest_sum)
@@ -227,10 +230,9 @@ class PartitionState:
             return Change(Outcome.REJECTED, event)
         settled, etag = self._settle(event, old.etag)
         new = _after(event, offset, etag)
-        number = table.store(event.name, key, new)
+        number = table.change(event.name, key, new)
+        self._changed[table] = None
         is_rewritten = (old.is_live, old.payload_schema, old.payload) != (new.is_live, new.payload_schema, new.payload)
-        if is_rewritten:
-            self._unindexed[table, number] = None
         self.accepted_to = offset + 1
         change = made(TopicChange, (namespace_name, key, number, old, new, offset, self._decode))
         if etag is old.etag and not (is_rewritten and _shows_other_labels(change)):
@@ -239,6 +241,7 @@ class PartitionState:
 
     def _owner_event(self, offset: int, event: Event, owners: dict[str, Aggregate]) -> Change:
         """Fold an event of a namespace or tenant."""
+        self.store()
         old = owners.get(event.name)
         if old is None:
             if not self._belongs(event.name):
@@ -247,7 +250,7 @@ class PartitionState:
         if not event_is_accepted(event, old):
             return Change(Outcome.REJECTED, event)
         is_namespace = event.aggregate_kind == AggregateKind.NAMESPACE
-        if is_namespace and event.kind == Kind.DELETE and event.flags & REQUIRE_EMPTY and self._has_topics(event.name):
+        if is_namespace and event.kind == _DELETE and event.flags & REQUIRE_EMPTY and self._has_topics(event.name):
             settled, _ = self._settle(event, old.etag, verdict=Verdict.NOT_EMPTY)
             new = old._replace(version=event.event_id, offset=offset)
         else:
@@ -287,7 +290,7 @@ class PartitionState:
         settled = []
         for place, operation in enumerate(event.operations, 1):
             found = operation.verdict if verdict is None else verdict
-            if found == Verdict.CHANGED:
+            if found == _CHANGED:
                 etag = made(Etag, (event.event_id, place))
             settled.append((operation.id, self.operations.add(operation, found, etag)))
         return tuple(settled), etag
@@ -312,6 +315,6 @@ def _shows_other_labels(change: TopicChange) -> bool:
 
 def _after(event: Event, offset: int, etag: Etag) -> Aggregate:
     """Return the aggregate after an accepted event, without a namespace's incarnation."""
-    if event.kind == Kind.DELETE:
+    if event.kind == _DELETE:
         return Aggregate(event.event_id, False, etag, 0, b"", offset, GENESIS)
     return made(Aggregate, (event.event_id, True, etag, event.payload_schema, event.payload, offset, GENESIS))

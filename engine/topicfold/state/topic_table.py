@@ -1,8 +1,8 @@
 """The topics of one namespace: one row each, in columns, found by number or by key.
 
 A topic keeps its number as long as the namespace lives, even when deleted, so its tombstone keeps its version. Sets
-hold numbers; names are only produced at the edge. A row changes in one call, and what its payload says is indexed in
-another, before anybody reads.
+hold numbers; names are only produced at the edge. The fold notes a topic's new state with `change`; `store` then writes
+the rows of all topics that changed and indexes them, before anybody reads.
 
 Memory: about 60 bytes a row, plus the name, the payload and the postings.
 """
@@ -33,6 +33,7 @@ from topicfold.state.name_index import NameIndex
 from topicfold.state.pieces import ByteColumn
 from topicfold.state.selection import select
 
+_TOPIC = int(AggregateKind.TOPIC)
 _HASH_AT = 44
 _SHOWN = struct.Struct("<16x16sH2xq16x")
 """The parts of a row that `shown` returns: the ETag and the offset."""
@@ -68,9 +69,9 @@ class TopicTable:
     - `names`: finds live topics by pattern, with `separator` between segments.
     """
 
-    __slots__ = ("__weakref__", "_decode", "_labels", "_payloads", "_rows", "digest_sum", "ending", "granted",
-                 "grants", "index", "kafka_names", "keys", "live", "names", "non_persistent", "numbers", "partitions",
-                 "pending", "system", "undecodable")  # fmt: skip
+    __slots__ = ("__weakref__", "_decode", "_labels", "_payloads", "_rows", "_unstored", "digest_sum", "ending",
+                 "granted", "grants", "index", "kafka_names", "keys", "live", "names", "non_persistent", "numbers",
+                 "partitions", "pending", "system", "undecodable")  # fmt: skip
 
     def __init__(self, decode: DecodeIndexed, separator: str = SEPARATOR) -> None:
         self._decode = decode
@@ -92,6 +93,7 @@ class TopicTable:
         self._rows = bytearray()
         self._payloads = ByteColumn()
         self._labels = ByteColumn()
+        self._unstored: dict[int, tuple[str, Aggregate]] = {}
 
     def restore(self, columns: Columns) -> None:
         """Fill an empty table with topics, all at once. The table takes over `columns`.
@@ -112,12 +114,14 @@ class TopicTable:
         self.names.restore(columns.by_length, columns.places)
         self.digest_sum = columns.digest_sum
         for number in columns.decoded:
-            self.reindex(number)
+            self._reindex(number)
 
     def get(self, key: str) -> Aggregate:
-        """Return the topic with that key: live, deleted or absent."""
+        """Return the topic with that key: live, deleted or absent; as it was changed last, even if not stored yet."""
         number = self.numbers.get(key)
-        return ABSENT if number is None else self.row(number)
+        if number is None:
+            return ABSENT
+        return self._unstored[number][1] if number in self._unstored else self.row(number)
 
     def row(self, number: int) -> Aggregate:
         """Return the topic with that number, live or deleted."""
@@ -181,17 +185,14 @@ class TopicTable:
     def put(self, name: str, key: str, topic: Aggregate) -> int:
         """Set the state of the topic `key` (full name `name`), with its labels and all indexes; return its number.
 
-        Cost: that of `store` and `reindex`.
+        Cost: that of `change` and `store`.
         """
-        number = self.store(name, key, topic)
-        self.reindex(number)
+        number = self.change(name, key, topic)
+        self.store()
         return number
 
-    def store(self, name: str, key: str, topic: Aggregate) -> int:
-        """Set the state of the topic `key` (full name `name`), and return its number.
-
-        What its payload says is still to be indexed, with `reindex`. Cost: O(payload).
-        """
+    def change(self, name: str, key: str, topic: Aggregate) -> int:
+        """Note the state of the topic `key` (full name `name`), to be stored with `store`; return its number."""
         number = self.numbers.get(key)
         if number is None:
             number = self.numbers[key] = len(self.keys)
@@ -203,26 +204,40 @@ class TopicTable:
             self._payloads.append(b"")
             self._labels.append(NO_LABELS)
             self._rows.extend(bytes(ROW.size))
-        if topic.is_live and number not in self.live:
+        self._unstored[number] = name, topic
+        return number
+
+    def store(self) -> None:
+        """Write the row of each topic that was changed since the last time, and index it, once.
+
+        Cost: O(payload + labels that differ) for each.
+        """
+        for number, (name, topic) in self._unstored.items():
+            self._store(number, name, topic)
+        self._unstored.clear()
+
+    def _store(self, number: int, name: str, topic: Aggregate) -> None:
+        was_live, (_, schema, payload) = number in self.live, self.stored(number)
+        if topic.is_live and not was_live:
             self.live.add(number)
             self.names.add(number)
-        elif not topic.is_live and number in self.live:
+        elif was_live and not topic.is_live:
             self.live.discard(number)
             self.names.discard(number)
-        new_hash = hash_of(AggregateKind.TOPIC, name, topic)
+        new_hash = hash_of(_TOPIC, name, topic)
         self.digest_sum = add_hashes(self.digest_sum, new_hash, self.stored_hash(number))
         ROW.pack_into(
             self._rows, number * ROW.size, topic.version, topic.etag.event_id, topic.etag.place, topic.payload_schema,
             topic.offset, new_hash.to_bytes(16, "big"),
         )  # fmt: skip
         self._payloads[number] = topic.payload
-        return number
+        if (topic.is_live, topic.payload_schema, topic.payload) != (was_live, schema, payload):
+            self._reindex(number)
 
-    def reindex(self, number: int) -> None:
+    def _reindex(self, number: int) -> None:
         """Update all indexes except the names to what the stored payload of topic `number` says.
 
         If that cannot be read, the topic has no labels and is listed in `undecodable`.
-        Cost: O(payload + labels that differ).
         """
         indexed = self.indexed(self.row(number))
         if indexed is None:
