@@ -31,8 +31,9 @@ class Full(io.StringIO):
 @pytest.fixture(autouse=True)
 def _leave_no_trace() -> Iterator[None]:
     handlers, level = logging.root.handlers[:], logging.root.level
+    configured = structlog.get_config()
     yield
-    structlog.reset_defaults()
+    structlog.configure(**configured)
     logging.root.handlers[:], logging.root.level = handlers, level
 
 

@@ -22,7 +22,9 @@ from topicfold.model.policy.values import plain_value
 
 ORDERS = "persistent://public/default/orders"
 keys = st.from_regex(r"[a-z]([a-z0-9._-]{0,8}[a-z0-9])?", fullmatch=True)
-labels = st.dictionaries(keys, st.text(st.characters(codec="utf-8"), max_size=8).filter(str.isprintable), max_size=4)
+labels = st.dictionaries(
+    keys, st.text(st.characters(exclude_categories=["Cs"]), max_size=8).filter(str.isprintable), max_size=4
+)
 
 
 def global_only(policies: Mapping[str, Any]) -> dict[str, Any]:

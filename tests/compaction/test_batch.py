@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,15 +18,14 @@ from tests.snapshot.loaded import cuts, folded, seeds, snapshot_of
 from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
 from topicfold.compaction import batch, records, rings
 from topicfold.compaction.batch import fold_batch
-from topicfold.compaction.folded import folded_at
+from topicfold.compaction.folded import Folded, folded_at
 from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.errors import LogGap
 from topicfold.log.payload import decode_indexed
 from topicfold.model.events import GENESIS, REQUIRE_EMPTY, AggregateKind, Kind
 from topicfold.model.names import topic_of_key
 from topicfold.state.change import Outcome
-
-many = settings(max_examples=40)
+from topicfold.state.fold import PartitionState
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -41,21 +41,29 @@ def _small() -> Iterator[None]:
 
 
 @given(logs, cuts, seeds)
-@many
-def test_digests_are_those_of_the_engine(log: Log, cut: list[int], seed: int) -> None:
+@settings(max_examples=60)
+def test_all_that_the_tables_say_is_what_the_engine_folds(log: Log, cut: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
-        commit = snapshot_of(log, Path(root), cut, seed).commit
+        tables, state = snapshot_of(log, Path(root), cut, seed), folded(log)
+        require_digests(tables, log, state)
+        require_records(tables.topics(), state)
+        assert tables.index() == tables.summed() == index_of(state)
+        require_history(tables.history(), log)
+        require_folded(tables.base.folded, folded_at(tables.root, tables.commit))
+        before = tables.commit
+        assert tables.take(placed(PARTITION, log)) is None, "a batch again changed something"
+        assert tables.commit is before
+
+
+def require_digests(tables: Tables, log: Log, state: PartitionState) -> None:
+    """Fail unless the last commit names the engine's digests, and where they hold."""
     empty = empty_state(0, PARTITIONS, client_ring=4, server_ring=3)
-    assert commit.digests == (empty.digest().hex(), folded(log).digest().hex())
-    assert commit.to == (0, len(log))
+    assert tables.commit.digests == (empty.digest().hex(), state.digest().hex())
+    assert tables.commit.to == (0, len(log))
 
 
-@given(logs, cuts, seeds)
-@many
-def test_records_are_byte_for_byte_those_of_the_engine(log: Log, cut: list[int], seed: int) -> None:
-    with tempfile.TemporaryDirectory() as root:
-        rows = snapshot_of(log, Path(root), cut, seed).topics()
-    state = folded(log)
+def require_records(rows: dict[str, dict[str, object]], state: PartitionState) -> None:
+    """Fail unless each record is byte for byte that of the engine."""
     expected = {
         topic_of_key(namespace, key): table.get(key) for namespace, table in state.topics.items() for key in table.keys
     }
@@ -65,22 +73,11 @@ def test_records_are_byte_for_byte_those_of_the_engine(log: Log, cut: list[int],
         assert (row["version"], row["live"], row["etag_id"], row["etag_place"], row["payload_schema"], row["payload"],
                 row["offset"]) == (topic.version, topic.is_live, *topic.etag, topic.payload_schema, topic.payload,
                                    topic.offset)  # fmt: skip
-        assert row["incarnation"] == state.namespaces[row["namespace"]].incarnation
+        assert row["incarnation"] == state.namespaces[str(row["namespace"])].incarnation
 
 
-@given(logs, cuts, seeds)
-@many
-def test_the_label_index_is_that_of_the_engine_and_the_sum_of_all_diffs(log: Log, cut: list[int], seed: int) -> None:
-    with tempfile.TemporaryDirectory() as root:
-        tables = snapshot_of(log, Path(root), cut, seed)
-        assert tables.index() == tables.summed() == index_of(folded(log))
-
-
-@given(logs, cuts, seeds)
-@many
-def test_history_has_each_accepted_event_with_the_labels_around_it(log: Log, cut: list[int], seed: int) -> None:
-    with tempfile.TemporaryDirectory() as root:
-        found = snapshot_of(log, Path(root), cut, seed).history()
+def require_history(found: list[dict[str, Any]], log: Log) -> None:
+    """Fail unless the history has each accepted event, with the labels around it."""
     state, expected = empty_state(PARTITION, PARTITIONS), []
     for each in log:
         change = state.apply(state.position, each)
@@ -91,6 +88,18 @@ def test_history_has_each_accepted_event_with_the_labels_around_it(log: Log, cut
         indexed = None if row["deletes"] else decode_indexed(row["payload_schema"], row["payload"])
         if row["kind"] == "topic":
             assert row["new_labels"] == ([] if row["deletes"] else indexed and sorted(indexed.labels.items()))
+
+
+def require_folded(in_hand: Sequence[Folded], read_back: Sequence[Folded]) -> None:
+    """Fail unless what is read back from the tables is what the job had in hand."""
+    for here, there in zip(in_hand, read_back, strict=True):
+        assert (here.position, here.level, here.tenants, here.namespaces, here.sums) == (
+            there.position, there.level, there.tenants, there.namespaces, there.sums
+        )  # fmt: skip
+        for kind, ring in here.rings.items():
+            assert np.array_equal(ring.rows, there.rings[kind].rows)
+            assert not len(ring.rows) or ring.number == there.rings[kind].number
+        assert here.digest() == there.digest()
 
 
 def test_a_batch_of_which_no_slice_tells_holds_nothing_new(tmp_path: Path) -> None:
@@ -203,32 +212,6 @@ def test_a_namespace_that_begins_again_under_the_same_id_has_none_of_its_former_
     commit = snapshot_of(log, tmp_path, cut, 0).commit
     assert commit.digests[PARTITION] == folded(log).digest().hex()
     assert commit.counts["records"] == 0
-
-
-@given(logs, cuts, seeds)
-@settings(max_examples=20)
-def test_what_is_read_back_from_the_tables_is_what_the_job_had_in_hand(log: Log, cut: list[int], seed: int) -> None:
-    with tempfile.TemporaryDirectory() as root:
-        tables = snapshot_of(log, Path(root), cut, seed)
-        again = folded_at(tables.root, tables.commit)
-    for here, there in zip(tables.base.folded, again, strict=True):
-        assert (here.position, here.level, here.tenants, here.namespaces, here.sums) == (
-            there.position, there.level, there.tenants, there.namespaces, there.sums
-        )  # fmt: skip
-        for kind, ring in here.rings.items():
-            assert np.array_equal(ring.rows, there.rings[kind].rows)
-            assert not len(ring.rows) or ring.number == there.rings[kind].number
-        assert here.digest() == there.digest()
-
-
-@given(logs, cuts, seeds)
-@settings(max_examples=20)
-def test_a_batch_again_changes_nothing(log: Log, cut: list[int], seed: int) -> None:
-    with tempfile.TemporaryDirectory() as root:
-        tables = snapshot_of(log, Path(root), cut, seed)
-        before = tables.commit
-        assert tables.take(placed(PARTITION, log)) is None
-        assert tables.commit is before
 
 
 @pytest.mark.parametrize("missing", [0, 1, 2])

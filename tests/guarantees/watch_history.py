@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from tests.guarantees.watch_log import Row, Step
@@ -18,6 +19,7 @@ Positions = Mapping[int, int]
 MOST_HELD_BYTES = 160 * 1024
 """For a client that does not read: 64 KiB until the connection counts as full, and what is written at once."""
 _LISTS = {"list-topics", "admin", "produce", "consume"}
+_demands = cache(naive_tests)
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Asked:
         local = name.rpartition("/")[2]
         return (
             self.may_see(namespace, row)
-            and all(test(row.labels) for test in naive_tests(self.selector) or ())
+            and all(test(row.labels) for test in _demands(self.selector) or ())
             and (not self.patterns or any(naive_matches(each, local) for each in self.patterns))
             and (self.regex is None or re.fullmatch(self.regex, local) is not None)
         )
