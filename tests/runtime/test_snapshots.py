@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Semaphore
+from threading import Semaphore, Thread
 
 import pytest
 
@@ -307,3 +308,19 @@ async def test_few_ask_the_archive_at_once_and_few_wait(store: MemoryStore, root
         assert not asked.acquire(blocking=False)
         may_answer.release(len(asking))
         assert await asyncio.gather(*asking[1:-1]) == [*range(1, MAX_ASKED + MAX_WAITING)]
+
+
+async def test_a_question_for_which_there_is_no_thread_keeps_no_turn(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async with running(store, snapshot=root) as node:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
+        with monkeypatch.context() as patch:
+            patch.setattr(Thread, "start", refuse)
+            for _ in range(MAX_ASKED):
+                with pytest.raises(RuntimeError, match="new thread"):
+                    await node.engine.snapshots.ask(int)
+        assert await asyncio.wait_for(node.engine.snapshots.ask(int), 5) == 0
