@@ -204,9 +204,6 @@ class Updates:
         if target.kind == AggregateKind.TOPIC and incarnation == GENESIS:
             self._refuse_in_namespace(queue)
             return
-        if not queue.waiting:
-            self._forget(queue)
-            return
         event_id = self._new_id()
         group = run_group(target, queue.waiting, current, event_id, self._own.record_at(current.version))
         if len(group.updates) < len(queue.waiting):
