@@ -74,3 +74,11 @@ def test_what_spark_said_of_a_failure_is_for_debugging(
     assert failed.code == 6
     assert "error: the stream ended\n" in failed.err
     assert ("ValueError: at org.apache.spark\n" in failed.err) == is_shown
+
+
+def test_a_grace_without_a_trim_is_refused(
+    bare_run: Run, compacting: Callable[[Callable[[Listener], None]], None]
+) -> None:
+    compacting(lambda listener: listener.overtaken(7))
+    refused = bare_run(*WHERE, "--grace", "2d")
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "error: --grace is for --trim")
