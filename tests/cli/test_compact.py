@@ -34,7 +34,9 @@ def test_a_batch_that_another_job_has_committed_is_told_of_with_where_to_look(
     bare_run: Run, compacting: Callable[[Callable[[Listener], None]], None]
 ) -> None:
     compacting(lambda listener: listener.overtaken(7))
-    assert bare_run(*WHERE).err.splitlines() == [
+    done = bare_run(*WHERE)
+    assert done.code == 0
+    assert done.err.splitlines() == [
         "another job made commit 7, with all of this batch: one job is enough. While one works, a file in "
         f"{Path('s/claims')} names its machine and process",
         "no new commit was made",
