@@ -28,6 +28,7 @@ from topicfold.errors import (
 from topicfold.log.port import Entry
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.model.records import TopicRecord
+from topicfold.runtime import engine as engine_module
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.fair_semaphore import ASKER
 from topicfold.runtime.snapshots import MAX_ASKED, MAX_WAITING, Snapshots, Tell
@@ -196,6 +197,24 @@ async def test_what_a_partition_holds_that_was_silent_at_the_start_is_compared_b
             await engine.readiness.wait([0], 5.0)
     finally:
         await engine.stop()
+
+
+async def test_a_comparison_that_the_log_does_not_answer_is_made_again(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await history(store, root)
+    confirm, asked = Snapshots.confirm, list[int]()
+
+    async def unanswered_at_first(self: Snapshots, log: WilfulLog, partition: int) -> None:
+        asked.append(partition)
+        if len(asked) == 1:
+            raise LogUnavailable("no answer")
+        await confirm(self, log, partition)
+
+    monkeypatch.setattr(Snapshots, "confirm", unanswered_at_first)
+    monkeypatch.setattr(engine_module, "TICK_SECONDS", 0.01)
+    async with running(store, snapshot=root):
+        assert asked == [0, 0]
 
 
 async def test_a_log_that_is_trimmed_while_a_node_starts_is_gone_on_from(
