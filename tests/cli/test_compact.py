@@ -34,7 +34,9 @@ def test_a_batch_that_another_job_has_committed_is_told_of_with_where_to_look(
     bare_run: Run, compacting: Callable[[Callable[[Listener], None]], None]
 ) -> None:
     compacting(lambda listener: listener.overtaken(7))
-    assert bare_run(*WHERE).err.splitlines() == [
+    done = bare_run(*WHERE)
+    assert done.code == 0
+    assert done.err.splitlines() == [
         "another job made commit 7, with all of this batch: one job is enough. While one works, a file in "
         f"{Path('s/claims')} names its machine and process",
         "no new commit was made",
@@ -74,3 +76,11 @@ def test_what_spark_said_of_a_failure_is_for_debugging(
     assert failed.code == 6
     assert "error: the stream ended\n" in failed.err
     assert ("ValueError: at org.apache.spark\n" in failed.err) == is_shown
+
+
+def test_a_grace_without_a_trim_is_refused(
+    bare_run: Run, compacting: Callable[[Callable[[Listener], None]], None]
+) -> None:
+    compacting(lambda listener: listener.overtaken(7))
+    refused = bare_run(*WHERE, "--grace", "2d")
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "error: --grace is for --trim")

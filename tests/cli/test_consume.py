@@ -210,6 +210,22 @@ def test_a_group_that_cannot_be_left_is_not_waited_for_for_ever(
     assert capsys.readouterr().err.splitlines() == told
 
 
+def test_a_group_that_takes_a_while_to_leave_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("topicfold.cli.consume._LEAVE_SECONDS", 0.01)
+    is_left = threading.Event()
+
+    def leave() -> None:
+        time.sleep(0.1)
+        is_left.set()
+
+    session = SimpleNamespace(output=Output(OutputFormat.TABLE, ColorMode.NEVER, is_quiet=False))
+    _leave(cast(Any, session), cast(Any, SimpleNamespace(close=leave)), commits=True)
+    assert is_left.is_set()
+    assert "does not answer" not in capsys.readouterr().err
+
+
 def test_what_goes_wrong_while_the_group_is_left_is_not_lost() -> None:
     def fail() -> None:
         raise BrokenPipeError

@@ -284,15 +284,15 @@ async def test_settings_that_could_not_be_read_are_looked_at_again_now_and_then(
 
         site.cluster.configurations = denied
         await site.remove("orders", "maxMessageSize")
-        await asyncio.sleep(0.05)
+        while site.reports[-1].line != f"failed {ORDERS}: not allowed":  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.005)
         site.cluster.configurations = configurations
         await site.reaches("orders", {})
 
 
 async def test_what_was_set_for_a_record_is_taken_back_when_one_that_could_not_be_read_is_replaced(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site,
 ) -> None:
-    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
     async with enforced(site):
         append_unreadable(site)
         while site.reports[-1].reason != f"the record of {ORDERS} cannot be read":  # noqa: ASYNC110 -- nobody is told

@@ -84,11 +84,10 @@ async def test_what_it_set_itself_it_knows_without_a_history(site: Site, monkeyp
     monkeypatch.setattr(FormerSayings, "of", nothing)
     await site.make("orders")
     await site.set("orders", "maxMessageSize", 9)
-    enforcer = site.enforcer()
-    await site.again(enforcer)
-    await site.remove("orders", "maxMessageSize")
-    await site.again(enforcer)
-    assert await site.own("orders") == {}
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "9"})
+        await site.remove("orders", "maxMessageSize")
+        await site.reaches("orders", {})
 
 
 async def test_an_override_that_equals_a_policy_of_an_earlier_life_is_somebody_elses(site: Site) -> None:

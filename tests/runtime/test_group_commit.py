@@ -82,7 +82,7 @@ async def test_an_update_that_changes_nothing_is_unchanged_and_leaves_bytes_and_
 
 @pytest.mark.parametrize("updater", [labels(team="pay"), updates.create(TopicRecord(), "topic orders")])
 async def test_a_no_or_unchanged_of_a_clients_key_must_be_logged(updater: Updater) -> None:
-    group = run(update(updater, by_client=True))
+    group = run(update(updater), update(updater, by_client=True))
     assert group.must_be_logged
     assert not group.changes
 

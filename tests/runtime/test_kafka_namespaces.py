@@ -22,6 +22,7 @@ from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked, Written
+from topicfold.runtime.kafka_writing import _AT_ONCE
 
 
 async def test_a_namespace_that_is_forced_to_end_takes_its_kafka_topics_along(kafka_node: KafkaNode) -> None:
@@ -120,6 +121,24 @@ async def test_a_namespace_is_not_said_to_be_as_it_was_where_a_topic_of_it_is_en
     monkeypatch.setattr(kafka_node.cluster, "topic", look)
     with pytest.raises(OutcomeUnknown, match=f"of its 2 topics, {int(is_deleted)} were"):
         await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(), force=True)
+
+
+async def test_a_namespace_whose_cluster_is_away_does_not_try_topic_after_topic(kafka_node: KafkaNode) -> None:
+    names = {f"t{number}" for number in range(_AT_ONCE + 4)}
+    for name in names:
+        await kafka_node.create(name)
+    tried: list[str] = []
+
+    async def look(name: str) -> KafkaTopic | None:
+        tried.append(name)
+        await asyncio.sleep(0)
+        raise ClusterUnavailable("not now")
+
+    kafka_node.cluster.topic = look
+    with pytest.raises(ClusterUnavailable):
+        await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(), force=True)
+    assert len(tried) == _AT_ONCE
+    assert kafka_node.cluster.partitions().keys() == names
 
 
 async def test_topics_that_are_ended_count_though_their_end_was_not_told(kafka_node: KafkaNode) -> None:

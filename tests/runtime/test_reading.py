@@ -310,3 +310,12 @@ async def test_an_operation_is_found_while_the_ring_knows_it(orders: Node) -> No
     assert str(settled.etag) == written.etag
     assert orders.reading.operation(0, "", bytes(16)) is None
     assert orders.reading.operation(int(partition), "another", bytes.fromhex(operation)) is None
+
+
+async def test_an_answer_is_as_old_as_the_oldest_partition_that_it_is_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(MemoryStore(partitions=3)) as node:
+        ages = [2.0, 7.0, 1.0]
+        monkeypatch.setattr(node.engine.freshness, "age_seconds", ages.__getitem__)
+        cut = node.reading.cut([0, 1, 2])
+        assert cut is not None
+        assert cut.age_seconds == 7.0

@@ -31,26 +31,40 @@ async def test_a_rivals_rejected_event_decides_nothing_of_what_is_in_flight(orde
     await write
 
 
+async def win_over_rivals(node: Node) -> list[asyncio.Task[None]]:
+    """Have a node win so often that it yields; return its writes, of which only the last is still to be sent."""
+    node.log.fate = node.log.hold
+    writes = [asyncio.create_task(node.label(k="0"))]
+    await turns()
+    for number in range(1, update_queue.WINS_BEFORE_YIELD + 1):
+        writes.append(asyncio.create_task(node.label(k=str(number))))
+        await turns()
+        lose_against(node, number)
+        [ours] = node.log.held
+        node.log.held.clear()
+        if number == update_queue.WINS_BEFORE_YIELD:
+            node.log.fate = node.log.take
+        node.log.store.append(*ours)
+        await turns()
+    return writes
+
+
 async def test_a_node_that_wins_over_rivals_again_and_again_waits_until_one_of_them_got_in(
     orders: Node, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(update_queue, "YIELD_SECONDS", 3_600.0)
-    orders.log.fate = orders.log.hold
-    writes = [asyncio.create_task(orders.label(k="0"))]
-    await turns()
-    for number in range(update_queue.WINS_BEFORE_YIELD):
-        writes.append(asyncio.create_task(orders.label(k=str(number + 1))))
-        await turns()
-        lose_against(orders, number)
-        [ours] = orders.log.held
-        orders.log.held.clear()
-        orders.log.store.append(*ours)
-        await turns()
-    assert not orders.log.held
+    writes = await win_over_rivals(orders)
     assert [write.done() for write in writes] == [True] * update_queue.WINS_BEFORE_YIELD + [False]
-    orders.log.fate = orders.log.take
     async with running(store) as rival:
         await rival.caught_up()
         await rival.label(theirs="1")
         await writes[-1]
     assert orders.labels() == {"k": str(update_queue.WINS_BEFORE_YIELD), "theirs": "1"}
+
+
+async def test_where_none_of_them_comes_it_goes_on_by_itself_after_a_moment(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders.engine.updates, "tick", lambda: None)
+    writes = await win_over_rivals(orders)
+    await asyncio.wait_for(writes[-1], 10)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Semaphore
+from threading import Semaphore, Thread
 
 import pytest
 
@@ -27,6 +28,7 @@ from topicfold.errors import (
 from topicfold.log.port import Entry
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.model.records import TopicRecord
+from topicfold.runtime import engine as engine_module
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.fair_semaphore import ASKER
 from topicfold.runtime.snapshots import MAX_ASKED, MAX_WAITING, Snapshots, Tell
@@ -197,6 +199,24 @@ async def test_what_a_partition_holds_that_was_silent_at_the_start_is_compared_b
         await engine.stop()
 
 
+async def test_a_comparison_that_the_log_does_not_answer_is_made_again(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await history(store, root)
+    confirm, asked = Snapshots.confirm, list[int]()
+
+    async def unanswered_at_first(self: Snapshots, log: WilfulLog, partition: int) -> None:
+        asked.append(partition)
+        if len(asked) == 1:
+            raise LogUnavailable("no answer")
+        await confirm(self, log, partition)
+
+    monkeypatch.setattr(Snapshots, "confirm", unanswered_at_first)
+    monkeypatch.setattr(engine_module, "TICK_SECONDS", 0.01)
+    async with running(store, snapshot=root):
+        assert asked == [0, 0]
+
+
 async def test_a_log_that_is_trimmed_while_a_node_starts_is_gone_on_from(
     store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,3 +327,19 @@ async def test_few_ask_the_archive_at_once_and_few_wait(store: MemoryStore, root
         assert not asked.acquire(blocking=False)
         may_answer.release(len(asking))
         assert await asyncio.gather(*asking[1:-1]) == [*range(1, MAX_ASKED + MAX_WAITING)]
+
+
+async def test_a_question_for_which_there_is_no_thread_keeps_no_turn(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async with running(store, snapshot=root) as node:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
+        with monkeypatch.context() as patch:
+            patch.setattr(Thread, "start", refuse)
+            for _ in range(MAX_ASKED):
+                with pytest.raises(RuntimeError, match="new thread"):
+                    await node.engine.snapshots.ask(int)
+        assert await asyncio.wait_for(node.engine.snapshots.ask(int), 5) == 0

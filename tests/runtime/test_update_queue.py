@@ -83,7 +83,7 @@ async def test_after_four_wins_over_rivals_a_queue_rests_one_round(queue: Update
         win(queue, rivals=True)
     assert queue.rests_until == 100.0 + YIELD_SECONDS
     win(queue, rivals=False)
-    assert queue.rests_until == 100.0 + YIELD_SECONDS
+    assert (queue.wins, queue.rests_until) == (0, 100.0 + YIELD_SECONDS)
 
 
 async def test_a_queue_without_rivals_never_rests(queue: UpdateQueue) -> None:

@@ -23,6 +23,7 @@ from topicfold.runtime import tenancy
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.refusals import refusal
+from topicfold.runtime.revision import Revision
 
 
 @pytest.fixture
@@ -225,6 +226,13 @@ async def test_a_tenant_is_made_changed_and_deleted(wide: Node) -> None:
             await missing
 
 
+async def test_a_change_is_not_made_before_the_position_that_it_names_is_folded(orders: Node) -> None:
+    beyond = Revision(orders.engine.identity.incarnation, {0: 10_000})
+    with pytest.raises(errors.PositionTimeout):
+        await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked(0.02, minimum=beyond))
+    assert orders.labels() == {}
+
+
 async def test_a_tenant_with_namespaces_stays(wide: Node) -> None:
     await acme(wide)
     with pytest.raises(errors.NotEmpty, match="acme/pay"):
@@ -254,6 +262,7 @@ async def test_a_tenant_whose_namespaces_end_too_slowly_is_not_told_of_by_the_op
 async def test_the_namespaces_of_a_tenant_end_several_at_once(wide: Node) -> None:
     await acme(wide)
     await wide.writing.create_namespace("acme/web", NamespaceRecord(), wide.asked())
+    await wide.writing.create_topic(parse_topic("acme/web/orders"), TopicRecord(), wide.asked())
     wide.log.fate = wide.log.hold
     delete = asyncio.create_task(wide.writing.delete_tenant("acme", wide.asked(), force=True))
     await turns()

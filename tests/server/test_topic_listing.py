@@ -236,6 +236,22 @@ async def test_a_call_for_which_there_is_no_thread_takes_no_room(monkeypatch: py
     assert await threads.call(int) == 0
 
 
+async def test_a_call_that_fails_leaves_room_for_no_more_than_before() -> None:
+    threads, may_end = PlugInThreads("mine", 1), threading.Event()
+
+    def fail() -> None:
+        raise RuntimeError("of its own")
+
+    with pytest.raises(RuntimeError, match="of its own"):
+        await threads.call(fail)
+    first = asyncio.create_task(threads.call(may_end.wait, 30))
+    await asyncio.sleep(0)
+    with pytest.raises(Overloaded):
+        await threads.call(int)
+    may_end.set()
+    await first
+
+
 async def test_names_that_are_made_one_by_one_may_wait_without_stopping_the_node(listing_by: Open) -> None:
     rest = await listing_by(plugin(plugins.Hanging))
     object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 0.2)

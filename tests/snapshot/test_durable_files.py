@@ -16,7 +16,7 @@ from tests.snapshot.making import compacted_further
 from topicfold.log.identity import establish_identity
 from topicfold.snapshot.claims import CLAIMS, Claims
 from topicfold.snapshot.commits import MANIFESTS
-from topicfold.snapshot.durable_files import put_if_absent, write_durably
+from topicfold.snapshot.durable_files import put_if_absent, replace_durably, write_durably
 from topicfold.snapshot.tables import GROWING_TABLES
 from topicfold.snapshot.trim_note import NOTE, TrimNote, put_note
 
@@ -51,6 +51,13 @@ class Disk:
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(monkeypatch)
+
+
+def test_what_cannot_take_the_place_of_what_is_there_is_not_left_beside_it(tmp_path: Path) -> None:
+    (tmp_path / NOTE).mkdir()
+    with pytest.raises(OSError, match="directory"):
+        replace_durably(tmp_path / NOTE, b"content")
+    assert os.listdir(tmp_path) == [NOTE]
 
 
 def test_what_was_put_stays(disk: Disk, tmp_path: Path) -> None:

@@ -197,9 +197,9 @@ class Enforcer:
 
     def _is_news(self, name: str) -> bool:
         wish = self._wishes.of(recorded_topic(name))
-        met = self._met.get(name)
         if not isinstance(wish, Wish):
-            return isinstance(wish, Unmet) or met is not None
+            return True
+        met = self._met.get(name)
         return wish != met if wish.told else met is not None or name in self._wanting
 
     def _publish(self, partition: int, change: Change) -> None:

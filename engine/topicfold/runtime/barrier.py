@@ -137,8 +137,6 @@ class Barriers:
             )
             async with asyncio.timeout(RECORD_SECONDS):
                 await folded
-        except TimeoutError:
-            raise PositionTimeout("the barrier record has not come back in time", partition=partition) from None
         finally:
             folded.cancel()
 

@@ -94,13 +94,8 @@ class Freshness:
             self._note_silent(frozenset(self._states.keys() - ends.keys()))
         for partition, end in ends.items():
             self.age_seconds(partition)
-            if partition in self._faults:
-                continue
-            if self._states[partition].position >= end:
-                self._confirmed[partition] = max(self._confirmed[partition], asked)
-                self._awaited.pop(partition, None)
-            elif partition not in self._awaited:
-                self._awaited[partition] = (end, asked)
+            if partition not in self._faults:
+                self._awaited.setdefault(partition, (end, asked))
 
     def _note_silent(self, silent: frozenset[int]) -> None:
         if silent and silent != self.silent:

@@ -34,6 +34,7 @@ from topicfold.model.names import TopicName, recorded_topic, topic_of_key
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.model.updates import Refuse, Updater
 from topicfold.runtime.asking import ACTOR, Asked, Written
+from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.kafka_records import holder_of, record_of
 from topicfold.runtime.kafka_topics import KafkaTopics
@@ -349,23 +350,20 @@ class KafkaWriting(Writing):
         return owner.is_live and not asked.if_none_match and asked.if_match in ("", "*", str(owner.etag))
 
     async def _end_topics(self, name: str, asked: Asked) -> None:
-        """Delete every topic of a namespace, several at once.
+        """Delete every topic of a namespace, several at once; after a failure no other is begun.
 
         Raises:
             OutcomeUnknown: only some are ended, or may be.
         """
         table = self._engine.states[self._engine.partition(name)].topics[name]
         names = [recorded_topic(topic_of_key(name, key)) for key in table.keys_of(table.live)]
-        gate = asyncio.Semaphore(_AT_ONCE)
 
         async def end(topic: TopicName) -> None:
-            async with gate:
-                own = asked._replace(deadline=self._engine.deadline(), key=None, if_match="")
-                with contextlib.suppress(TopicNotFound):
-                    await self.delete_topic(topic, own)
+            own = asked._replace(deadline=self._engine.deadline(), key=None, if_match="")
+            with contextlib.suppress(TopicNotFound):
+                await self.delete_topic(topic, own)
 
-        ends = await asyncio.gather(*map(end, names), return_exceptions=True)
-        errors = [error for error in ends if error is not None]
+        errors = await each_at_once(end, names, _AT_ONCE)
         if not errors:
             return
         error = next((each for each in errors if not isinstance(each, TopicfoldError)), errors[0])

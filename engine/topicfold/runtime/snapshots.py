@@ -79,7 +79,12 @@ class Snapshots:
                 f"{MAX_WAITING} other queries of the past are already waiting", hint="Ask again in a few seconds."
             )
         await self._turns.acquire(asker)
-        answering = asyncio.get_running_loop().run_in_executor(None, partial(question, *arguments))
+        try:
+            answering = asyncio.get_running_loop().run_in_executor(None, partial(question, *arguments))
+        except RuntimeError:
+            # There is no room for another thread in this process.
+            self._turns.release()
+            raise
         # Whoever asked may be gone before; the thread goes on.
         answering.add_done_callback(self._on_answered)
         return await asyncio.shield(answering)

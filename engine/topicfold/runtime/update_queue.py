@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from topicfold.model.events import AggregateKind
 from topicfold.runtime.update import Base, Target, Update
 
 YIELD_SECONDS = 0.012
@@ -41,8 +40,7 @@ class UpdateQueue:
 
     def sent(self, event_id: bytes, base: Base, carried: Sequence[Update], now: float) -> None:
         """Note that an event with `carried`, taken from those who wait, is on its way."""
-        if self.base is None:
-            self.base = base
+        self.base = base
         self.event_ids.add(event_id)
         self.latest = event_id
         self.sent_at = now
@@ -87,10 +85,8 @@ class UpdateQueue:
             update.in_attempt = False
 
     def moved_from(self, incarnation: bytes) -> bool:
-        """Whether undecided events of a topic were written for another life of its namespace than this."""
-        return (
-            self.target.kind == AggregateKind.TOPIC and self.base is not None and self.base.incarnation != incarnation
-        )
+        """Whether undecided events were written for another life of their namespace than this."""
+        return self.base is not None and self.base.incarnation != incarnation
 
     def keep(self, wanted: Callable[[Update], bool]) -> None:
         """Drop those who wait and are not wanted any more."""

@@ -204,9 +204,6 @@ class Updates:
         if target.kind == AggregateKind.TOPIC and incarnation == GENESIS:
             self._refuse_in_namespace(queue)
             return
-        if not queue.waiting:
-            self._forget(queue)
-            return
         event_id = self._new_id()
         group = run_group(target, queue.waiting, current, event_id, self._own.record_at(current.version))
         if len(group.updates) < len(queue.waiting):
@@ -215,11 +212,7 @@ class Updates:
             self._append(queue, group, event_id, current, Base(state.level, incarnation, current.version))
         elif group.updates:
             self._answer_fresh(queue, group)
-        else:
-            # What waits still is in an undecided event, and cannot be told yet: `tick` comes back to it.
-            self._drop_left(queue)
-            if not queue.waiting:
-                self._forget(queue)
+        # What waits still is settled, or in an undecided event and cannot be told yet: `tick` comes back to it.
 
     def _append(self, queue: UpdateQueue, group: GroupCommit, event_id: bytes, current: Aggregate, base: Base) -> None:
         target = queue.target

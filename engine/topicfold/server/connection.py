@@ -60,22 +60,20 @@ class _Answer:
         if self._head is None or data == _CONTINUE:
             self._transport.write(data)
         elif self._head:
-            self._send_head(data)
+            self._send_head(self._head, data)
         else:
             self._head = data
 
     def close(self) -> None:
-        """Send what is kept, and close."""
-        if self._head:
-            self._send_head(b"")
+        """Close; of an answer that has no beginning of a body, nothing is sent."""
         self._transport.close()
 
     def is_closing(self) -> bool:
         """Return whether nothing can be sent any more."""
         return self._transport.is_closing()
 
-    def _send_head(self, data: bytes) -> None:
-        head, self._head = self._head or b"", None
+    def _send_head(self, head: bytes, data: bytes) -> None:
+        self._head = None
         if len(data) <= MAX_KEPT_BYTES:
             self._transport.write(head + data)
         else:
@@ -90,7 +88,6 @@ class Connection(HttpToolsProtocol):
     parser: RequestParser  # type: ignore[assignment]  # it is used as the library's
     _unread = b""
     _fruitless_bytes = 0
-    _is_garbled = False
     _passed_over: bytes | None = None
     _head_timer: asyncio.TimerHandle | None = None
     _read_timer: asyncio.TimerHandle | None = None
@@ -131,7 +128,7 @@ class Connection(HttpToolsProtocol):
         self._fruitless_bytes += len(data)
         if self._fruitless_bytes > MAX_HEAD_BYTES:
             self.transport.abort()
-        elif self._is_garbled or self.transport.is_closing():
+        elif self.transport.is_closing():
             return
         elif self._passed_over is not None:
             self._pass_over(data)
@@ -215,7 +212,6 @@ class Connection(HttpToolsProtocol):
         """
         asked = self.cycle
         if asked is not None and not asked.response_complete:
-            self._is_garbled = True
             self._head_arrived()
             asked.keep_alive = False
             if asked.more_body:
