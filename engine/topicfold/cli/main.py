@@ -40,7 +40,7 @@ from topicfold.cli.bash_words import whole_words
 from topicfold.cli.command import CHANGE_OPTIONS, SHARED_OPTIONS, command, new_app
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import escape_what_stdout_cannot_take, plain_output
-from topicfold.cli.usage import said_of_argument, said_of_names
+from topicfold.cli.usage import said_of_argument, said_of_missing, said_of_names
 from topicfold.shortage import shortage_in
 
 PROGRAM = "topicfold"
@@ -210,7 +210,7 @@ def _usage(error: typer.TyperException) -> int:
         typed = "; or ".join(f"{PROGRAM} {each}" for each in elsewhere[:_MOST_NAMED])
         plain_output().failure(f"{unknown[0]}.", typed)
     else:
-        more = said_of_argument(error) or f"{_commands_that_take(error)}{said_of_names(error)}"
+        more = said_of_argument(error) or f"{_commands_that_take(error)}{said_of_names(error)}{said_of_missing(error)}"
         plain_output().failure(message, f"{path} --help{more}")
     return error.exit_code
 
