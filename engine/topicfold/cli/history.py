@@ -39,6 +39,8 @@ _MAX_LOOKED_AT = 10_000
 def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
     """Show who changed what of a topic. Newest first; also for deleted topics.
 
+    It goes back to the creation of the topic's namespace, across deletions and re-creations of the topic.
+
     \b
     Examples:
       topicfold history orders
