@@ -166,7 +166,8 @@ class InvalidPattern(FixRequest):
     """A wildcard pattern that breaks the rules.
 
     `values` hold `pattern`, the `separator` of segments and the number of the `segment` that is wrong, from 1, or None
-    if all of it is. If a `*` is wrong, `expression` is a regular expression that may be meant.
+    if all of it is. If a `*` is wrong, `expression` is a regular expression that may be meant, and `meant` the
+    separator with which it is a pattern, or None.
     """
 
     code = "invalid_pattern"

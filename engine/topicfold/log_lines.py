@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 import structlog
 
 from topicfold.log.port import CLIENT_LOGGER
 from topicfold.model.steering import in_one_line
+
+_log = structlog.get_logger(__name__)
+_SLOW_SECONDS = 1.0
 
 
 def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -> None:
@@ -52,6 +56,16 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
     )
     handler.addFilter(Seldom())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+@contextmanager
+def telling_if_slow(event: str, **fields: str) -> Iterator[None]:
+    """Log `event` once if the block, on a running loop, lasts longer than a second, in which it would say nothing."""
+    telling = asyncio.get_running_loop().call_later(_SLOW_SECONDS, lambda: _log.info(event, **fields))
+    try:
+        yield
+    finally:
+        telling.cancel()
 
 
 def _escape_what_steers(

@@ -65,9 +65,14 @@ async def open_log(settings: Settings) -> Log:
     read_schemas()
     if settings.snapshot is not None and sequences(settings.snapshot):
         await require_log(settings)
-    bootstrap, topic = settings.kafka_bootstrap, settings.kafka_topic
-    place = settings.log_file if bootstrap is None else KafkaPlace(bootstrap, topic, settings.kafka_settings)
-    return await open_log_at(place, settings.partitions)
+    return await open_log_at(log_place(settings), settings.partitions)
+
+
+def log_place(settings: Settings) -> Path | KafkaPlace:
+    """Return where the log is that `settings` name."""
+    if settings.kafka_bootstrap is None:
+        return settings.log_file
+    return KafkaPlace(settings.kafka_bootstrap, settings.kafka_topic, settings.kafka_settings)
 
 
 @asynccontextmanager

@@ -30,6 +30,10 @@ def test_every_setting_is_told_with_what_it_means(bare_run: Run) -> None:
     assert {each["origin"] for each in found.values()} == {"default"}
 
 
+def test_it_says_that_they_are_no_running_servers(bare_run: Run) -> None:
+    assert "one that runs has what it was started with\n" in bare_run("config", "server").err
+
+
 def test_a_variable_goes_before_the_file_and_each_is_told_as_the_origin(
     bare_run: Run, config_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

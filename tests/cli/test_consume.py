@@ -50,6 +50,29 @@ def test_records_are_printed_a_line_each(run: Run, orders: str, topics: Topics) 
 
 
 @pytest.mark.kafka
+def test_it_ends_once_nothing_more_comes(run: Run, orders: str, topics: Topics) -> None:
+    told = run("consume", "-l", "team=pay", "--bootstrap", topics.bootstrap, "--idle-seconds", "4")
+    assert (told.code, len(told.out.splitlines())) == (0, 3)
+
+
+def test_it_ends_as_unreachable_where_kafka_gives_it_nothing_to_read(run: Run, client: Client) -> None:
+    words = ("consume", "-l", "team=pay", "--bootstrap", "127.0.0.1:1", "--idle-seconds", "1")
+    assert run(*words).code == 0
+    client.create_topic("orders", labels={"team": "pay"})
+    told = run(*words)
+    assert (told.code, "error: Kafka gave this consumer no partition to read within 1 s\n" in told.err) == (6, True)
+
+
+def test_where_its_brokers_are_named_is_told_where_they_are_left_out(run: Run) -> None:
+    told = run("consume", "-l", "team=pay")
+    assert (told.code, told.err.splitlines()[1]) == (
+        2,
+        "hint: topicfold consume --help; it names brokers of the Kafka cluster, as --kafka or --cluster-bootstrap of "
+        "'topicfold serve' does",
+    )
+
+
+@pytest.mark.kafka
 def test_a_record_without_a_value_is_none_with_an_empty_one(run: Run, orders: str, topics: Topics) -> None:
     topics.produce(orders, "", None)
     told = run("consume", "-l", "team=pay", "--bootstrap", topics.bootstrap, "--max", "5")

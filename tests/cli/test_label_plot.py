@@ -50,6 +50,12 @@ def test_the_legend_hides_nothing(name: str, owners: int, namespaces: int) -> No
     assert (page.x0 < box.x0, box.x1 < page.x1, page.y0 < box.y0, box.y1 < page.y1) == (True,) * 4
 
 
+@pytest.mark.parametrize("owners", [1, 3, 6])
+def test_there_is_room_for_as_many_bars_as_there_are(owners: int) -> None:
+    figure = drawn([f"o{number}" for number in range(owners)], ["a/b"])
+    assert [axes.get_ylim() for axes in figure.axes[::2]] == [pytest.approx((owners - 0.4, -0.6))] * 2
+
+
 def test_the_legend_takes_no_room_from_the_bars() -> None:
     names = [f"{number}{'m' * 40}" for number in range(2)]
     with_legend, without = (drawn(names, places) for places in ([f"{name}/x" for name in names], ["a/b"]))

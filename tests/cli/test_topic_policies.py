@@ -240,7 +240,7 @@ def test_a_change_that_changes_nothing_says_so(run: Run) -> None:
     said = "retentionTimeInMinutes=10080,retentionSizeInMB=-1"
     assert run(*retention).err.splitlines()[0] == f"set retention to {said} on {TOPIC}"
     assert run(*retention).err == f"unchanged {TOPIC}: its retention was {said} before\n"
-    assert run("topicPolicies", "remove-retention", "orders").err == f"removed retention from {TOPIC}\n"
+    assert run("topicPolicies", "remove-retention", "orders").err.splitlines()[0] == f"removed retention from {TOPIC}"
     again = run("topicPolicies", "remove-retention", "orders", "-o", "json")
     assert (again.code, json.loads(again.out)["changed"]) == (0, False)
     assert again.err == f"unchanged {TOPIC}: its retention was not set\n"
@@ -267,6 +267,29 @@ def test_a_policy_that_was_set_says_who_enforces_it(run: Run, words: str, said: 
     run("topicPolicies", "delete", "orders")
     assert run("topicPolicies", *words.split(), "--quiet").err == ""
     run("topicPolicies", "delete", "orders")
+
+
+def test_whoever_has_less_kept_than_before_is_told_that_kafka_deletes_the_rest(run: Run) -> None:
+    beyond_it = "; Kafka then deletes what is beyond it, and no rollback brings that back"
+    beyond_its_own = beyond_it.replace("it,", "its own retention,")
+    written = "'topicfold enforce' writes it into Kafka, while that runs"
+    [version] = run("history", "orders", "--limit", "1", "-o", "name").out.split()
+
+    def told(*words: str) -> str:
+        return "".join(run(*words).err.splitlines()[1:])
+
+    for group, name in (("namespaces", "public/default"), ("topicPolicies", "orders")):
+        assert told(group, "set-retention", name, "-t", "9d", "-s", "1G") == written + beyond_it
+        assert told(group, "set-retention", name, "-t", "8d", "-s", "2G") == written + beyond_it
+        assert told(group, "set-retention", name, "-t", "9d", "-s", "-1") == written
+    assert told("rollback", "orders", "--to", version, "--yes") == ""
+    run("topicPolicies", "set-retention", "orders", "-t", "-1", "-s", "-1")
+    assert told("rollback", "orders", "--to", version, "--yes") == written + beyond_it
+    run("topicPolicies", "set-retention", "orders", "-t", "-1", "-s", "-1")
+    assert told("topicPolicies", "remove-retention", "orders") == written + beyond_it
+    assert told("topicPolicies", "set-retention", "orders", "-t", "0", "-s", "0").endswith(f"value{beyond_its_own}")
+    run("topicPolicies", "remove-retention", "orders")
+    assert told("namespaces", "remove-retention", "public/default") == written + beyond_its_own
 
 
 def test_kafka_has_no_topic_for_one_that_is_not_persistent(run: Run) -> None:

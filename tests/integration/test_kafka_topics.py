@@ -113,6 +113,10 @@ def test_the_command_line_makes_grows_and_deletes_topics_in_kafka(
             assert done.returncode == 0, done.stdout + done.stderr
             wanted |= change
             assert cluster.topics(mark) == {name: count for name, count in wanted.items() if count}
+        assert done.stderr.splitlines() == [
+            f"deleted {mark}/pay",
+            "Kafka topics of its topics were deleted with all messages; any that others stand for, too, stay",
+        ]
 
 
 def test_a_topic_that_takes_over_a_kafka_topic_says_so(kafka_bootstrap: str, tmp_path: Path, mark: str) -> None:
@@ -125,6 +129,11 @@ def test_a_topic_that_takes_over_a_kafka_topic_says_so(kafka_bootstrap: str, tmp
         )
         assert there[1:] == [f"it took over the Kafka topic {mark}-there, which was there before, with its messages"]
         assert new[1:] == []
+        Cluster(kafka_bootstrap).make(f"{mark}-older", 1)
+        file = tmp_path / "topics.yaml"
+        file.write_text(f"topics: [{{name: {mark}-older}}, {{name: {mark}-newer}}]")
+        applied = topicfold("policies", "apply", "-f", str(file), TOPICFOLD_URL=node.url).stderr.splitlines()
+        assert applied[-1] == (f"took over 1 Kafka topic, which was there before, with its messages: {mark}-older")
 
 
 def test_a_node_that_only_adopts_changes_nothing_in_kafka(kafka_bootstrap: str, tmp_path: Path, mark: str) -> None:
@@ -134,6 +143,10 @@ def test_a_node_that_only_adopts_changes_nothing_in_kafka(kafka_bootstrap: str, 
         assert put(node, f"{mark}-there", 3).status_code == 201
         assert put(node, f"{mark}-new").status_code == 201
         assert topicfold("topics", "delete-partitioned-topic", f"{mark}-there", TOPICFOLD_URL=node.url).returncode == 0
+        for words in (["tenants", "create", mark], ["tenants", "delete", mark, "--force"]):
+            done = topicfold(*words, TOPICFOLD_URL=node.url)
+        stay = "Kafka topics of its topics stay, with all messages: the server only adopts"
+        assert done.stderr.splitlines() == [f"deleted {mark}", stay]
     assert cluster.topics(mark) == {f"{mark}-there": 3}
 
 

@@ -75,6 +75,25 @@ def test_a_refusal_names_the_segment_and_the_reason(text: str | None, segment: i
     assert words in reason
 
 
+@pytest.mark.parametrize(
+    ("text", "separator", "meant", "expression"),
+    [
+        ("prod.*.orders", "__", ".", r"prod\.[^.]+\.orders"),
+        ("prod.**", "__", ".", r"prod\..+"),
+        ("pay__*__notify", ".", "__", "pay__.+__notify"),
+        ("ord*", "__", None, "ord.*"),
+        ("prod.ord*", "__", None, r"prod\.ord.*"),
+    ],
+)
+def test_a_pattern_for_another_separator_is_refused_with_that_and_the_expression_for_it(
+    text: str, separator: str, meant: str | None, expression: str
+) -> None:
+    with pytest.raises(InvalidPattern) as caught:
+        parse_pattern(text, separator)
+    assert (caught.value.values["meant"], caught.value.values["expression"]) == (meant, expression)
+    assert (f"WILDCARD_SEPARATOR={meant} " in caught.value.hint) is (meant is not None)
+
+
 def test_a_pattern_of_the_greatest_length_and_number_of_segments_is_taken() -> None:
     text = "__".join(["a" * 14] * 32)
     assert parse_pattern(text).matches(text)

@@ -13,7 +13,7 @@ from tests.runtime.nodes import ORDERS, Node, held_up, running, turns
 from topicfold import errors
 from topicfold.model.events import Audit
 from topicfold.model.labels import LabelRules
-from topicfold.model.policy.changes import change_topic, set_value
+from topicfold.model.policy.changes import change_topic, remove_value, set_value
 from topicfold.model.policy.limits import Limits
 from topicfold.model.records import NamespaceRecord, TopicRecord
 
@@ -38,6 +38,12 @@ async def test_a_rollback_to_what_is_there_already_changes_nothing(orders: Node)
     with orders.events() as appended:
         assert not await back(orders, (await etags(orders))[-1])
     assert appended == []
+
+
+async def test_a_rollback_to_no_policies_changes_nothing_once_all_are_removed(orders: Node) -> None:
+    for change in (set_value(TTL, 5), remove_value(TTL)):
+        await orders.writing.change_topic(ORDERS, change_topic(str(ORDERS), change), orders.asked())
+    assert not await back(orders, (await etags(orders))[-1])
 
 
 async def test_a_version_that_was_just_made_on_another_node_is_found(store: MemoryStore) -> None:

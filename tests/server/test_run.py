@@ -342,6 +342,8 @@ def test_what_keeps_a_server_from_starting_is_said_in_one_line(
     said = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
     assert (run.returncode, len(said)) == (code, 1), run.stderr
     assert reason in said[0]
+    waits = '{"log": "topic __change_events at 127.0.0.1:1", "event": "waiting_for_log"'
+    assert (waits in run.stderr) is (code == 6)
     assert "Traceback" not in run.stderr
 
 

@@ -47,6 +47,10 @@ def server(session: Session) -> None:
         defaults["value"] = {policy_name(name): value for name, value in defaults["value"].items()}
     rows = [(name, value_text(each["value"]), each["origin"], each["meaning"] or "") for name, each in found.items()]
     session.output.show(found, list(found), _HEADER, rows)
+    if not session.output.is_for_machines:
+        session.output.note(
+            "a server that is started here would have these; one that runs has what it was started with"
+        )
 
 
 def _said(name: str, default: Any, config: Config) -> Mapping[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import math
 import secrets
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +39,15 @@ FromBeginning = Annotated[
     bool, typer.Option("--from-beginning/--from-end", help="Where to start without a committed offset.")
 ]
 Max = Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="End after this many messages.")]
+Idle = Annotated[
+    float | None,
+    typer.Option(
+        "--idle-seconds",
+        min=1,
+        metavar="SECONDS",
+        help="End once no message has come for so long, as when all are read.",
+    ),
+]
 
 _OPTIONS = {"group.id": "--group", "bootstrap.servers": "--bootstrap", "metadata.broker.list": "--bootstrap"}
 _OFFSET_STORE = "enable.auto.offset.store"
@@ -67,16 +78,19 @@ def consume(
     group: Group = None,
     from_beginning: FromBeginning = True,
     max_records: Max = None,
+    idle_seconds: Idle = None,
     kafka_setting: KafkaSettings = None,
 ) -> None:
     """Print the messages of the topics that match.
 
     Topics that come to match later are included. A line is the Kafka topic and the value, or – for a message without
-    one; -o json prints everything, with bytes that are not UTF-8 as base64. Offsets are committed only with --group.
+    one; -o json prints everything, with bytes that are not UTF-8 as base64. Offsets are committed only with --group. It
+    runs until interrupted, or with --max or --idle-seconds until then.
 
     \b
     Examples:
       topicfold consume -l team=pay --bootstrap broker:9092
+      topicfold consume -l team=pay --bootstrap broker:9092 --idle-seconds 10 > messages.txt
       topicfold consume --match 'pay__**' --bootstrap broker:9092 --group audit --max 100 -o json
     """
     from topicfold.client import LabelConsumer
@@ -95,7 +109,7 @@ def consume(
     try:
         if not consumer.matched_topics():
             session.output.note(NOTHING_YET)
-        _print(session, consumer, max_records)
+        _print(session, consumer, max_records, math.inf if idle_seconds is None else idle_seconds)
     finally:
         _leave(session, consumer, commits=group is not None)
 
@@ -182,21 +196,26 @@ def teller(warn: Callable[..., None], bootstrap: str) -> Callable[[Any], None]:
     return tell
 
 
-def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -> None:
-    """Print records until there were so many, or nobody reads; each error once, and the last that there can be.
+def _print(session: Session, consumer: LabelConsumer, max_records: int | None, idle_seconds: float) -> None:
+    """Print records until there were so many, none came for so long, or nobody reads.
+
+    Each error is printed once, and the last that there can be.
 
     An interrupt waits for the end of a poll: raised inside it may end up in a callback of Kafka's client, which makes a
     SystemError of it. So the group is left, and what was printed is committed.
 
     Raises:
-        Exit: Kafka's client died, so that nothing more would come.
+        Exit: Kafka's client died, so that nothing more would come; or none came because it was given nothing to read.
     """
     from topicfold.signals import interrupts_between_steps
 
     told: set[str] = set()
-    count = 0
+    count, heard = 0, time.monotonic()
     with interrupts_between_steps() as step:
         while max_records is None or count < max_records:
+            if time.monotonic() - heard > idle_seconds:
+                _require_assignment(session, consumer, idle_seconds)
+                return
             with step():
                 message = consumer.poll(_POLL_SECONDS)
                 if message is None:
@@ -215,7 +234,21 @@ def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -
                 text = f"{topic}  {'–' if value is None else value.decode(errors='backslashreplace')}"
                 session.output.show_event(record_data(message), topic, text)
                 consumer.store_offsets(message)
-                count += 1
+                count, heard = count + 1, time.monotonic()
+
+
+def _require_assignment(session: Session, consumer: LabelConsumer, seconds: float) -> None:
+    """Return if it has something to read, or nothing is there to be read.
+
+    Raises:
+        Exit: topics match, and Kafka gave it none of their partitions.
+    """
+    if not consumer.assignment() and len(consumer.matched_topics()) > len(consumer.missing_topics()):
+        session.output.failure(
+            f"Kafka gave this consumer no partition to read within {seconds:g} s",
+            "does Kafka answer, or have others in the group all of them? give more --idle-seconds",
+        )
+        raise typer.Exit(ExitCode.UNREACHABLE)
 
 
 def record_data(message: Any) -> dict[str, Any]:

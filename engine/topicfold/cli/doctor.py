@@ -36,6 +36,8 @@ def doctor(session: Session) -> None:
     session.output.show(
         found, [str(each["partition"]) for each in partitions], _HEADER, list(map(_row, partitions)), spare=_SPARE
     )
+    if not any(each["compared"] for each in partitions):
+        session.output.note("not compared yet: nodes compare after changes, and a node alone has none to compare with")
     session.output.note(_scrub_text(found["scrub"]))
     if found["snapshot"]:
         session.output.note(_snapshot_text(found["snapshot"]))

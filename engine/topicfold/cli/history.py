@@ -11,6 +11,7 @@ from topicfold.cli.arguments import Topic
 from topicfold.cli.completion import complete_versions
 from topicfold.cli.output import value_text
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
+from topicfold.cli.retention_warning import once_written, warning_after
 from topicfold.cli.session import Session
 from topicfold.counting import counted
 from topicfold.errors import InvalidRequest
@@ -38,6 +39,8 @@ _MAX_LOOKED_AT = 10_000
 def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
     """Show who changed what of a topic. Newest first; also for deleted topics.
 
+    It goes back to the creation of the topic's namespace, across deletions and re-creations of the topic.
+
     \b
     Examples:
       topicfold history orders
@@ -64,11 +67,12 @@ def rollback(session: Session, topic: Topic, to: To, yes: Yes = False) -> None:
       topicfold rollback orders --to 1234 --yes --reason "wrong tier"
     """
     name = str(parse_topic(topic))
+    warning = warning_after(session, name)
     changes = session.changes
     if not yes:
         changes["if_match"] = changes.get("if_match") or _confirm(session, topic, to)
     written = session.client.roll_back(topic, to, **changes)
-    session.show_change("rolled back", name, written, f"it was as in version {to} before")
+    session.show_change("rolled back", name, written, f"it was as in version {to} before", once_written(warning()))
 
 
 def _entries(session: Session, topic: str, limit: int) -> tuple[list[HistoryEntry], str, bool]:

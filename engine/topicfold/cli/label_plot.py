@@ -25,7 +25,8 @@ _COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F
 _OTHERS = "#BBBBBB"
 _INK, _FAINT = "#222222", "#E5E5E5"
 _LONGEST = 28
-_WIDTH = 13
+_WIDTH, _FRAME, _ROW = 13, 1.6, 0.34
+"""In inches; what is around the bars is as high for any number of them."""
 
 
 def draw(report: LabelReport, path: Path, source: str) -> None:
@@ -56,8 +57,8 @@ def picture(report: LabelReport, source: str) -> Figure:
     if not report.keys:
         raise InvalidRequest("no topic has a label, so there is nothing to draw", hint="Leave --plot out.")
     owners, keys = _owners(report.owners), report.keys[:MAX_KEYS]
-    rows = max(len(owners), len(keys), 4)
-    height = 1.6 + 0.34 * rows
+    rows = max(len(owners), len(keys))
+    height = _FRAME + _ROW * rows
     figure = Figure(figsize=(_WIDTH, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     # The legend has a column of its own, where numbers that reach beyond their axes are not hidden by it.
@@ -65,14 +66,15 @@ def picture(report: LabelReport, source: str) -> Figure:
     series = _draw_owners(left, owners, report)
     between.set_axis_off()
     if len(series) > 1:
-        legend_width = _draw_legend(between, series)
+        legend_width, legend_height = _draw_legend(between, series)
         # So it takes no room from the bars.
-        figure.set_figwidth(_WIDTH + legend_width)
+        height = max(height, _FRAME + legend_height)
+        figure.set_size_inches(_WIDTH + legend_width, height)
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     _draw_coverage(right, [each.key for each in keys], [each.share for each in keys])
     for axes in (left, right):
         # Bars are as thick on both sides.
-        axes.set_ylim(rows - 0.4, -0.6)
+        axes.set_ylim((height - _FRAME) / _ROW - 0.4, -0.6)
     figure.suptitle(
         f"topics: {report.topics:,}  ·  namespaces: {len(report.namespaces):,}  ·  from {source}",
         fontsize=10, color="#555555", x=0.01, ha="left",
@@ -121,8 +123,8 @@ def _draw_owners(axes: Any, owners: Sequence[Owned], report: LabelReport) -> lis
     return [(name, color) for name, color, _ in series]
 
 
-def _draw_legend(axes: Any, series: Sequence[tuple[str, str]]) -> float:
-    """Say which colour is whose, from the upper left of `axes` on; return how wide that is, in inches."""
+def _draw_legend(axes: Any, series: Sequence[tuple[str, str]]) -> tuple[float, float]:
+    """Say which colour is whose, from the upper left of `axes` on; return how wide and how high that is, in inches."""
     from matplotlib.patches import Patch
 
     legend = axes.legend(
@@ -132,7 +134,8 @@ def _draw_legend(axes: Any, series: Sequence[tuple[str, str]]) -> float:
     # Matplotlib before 3.10 leaves out what is labelled `_…` when the legend is made.
     for text, (name, _) in zip(legend.get_texts(), series, strict=True):
         text.set_text(_short(name))
-    return float(legend.get_window_extent().width / axes.figure.dpi)
+    box = legend.get_window_extent()
+    return float(box.width / axes.figure.dpi), float(box.height / axes.figure.dpi)
 
 
 def _draw_coverage(axes: Any, keys: Sequence[str], shares: Sequence[float]) -> None:

@@ -40,7 +40,7 @@ from topicfold.cli.bash_words import whole_words
 from topicfold.cli.command import CHANGE_OPTIONS, SHARED_OPTIONS, command, new_app
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import escape_what_stdout_cannot_take, plain_output
-from topicfold.cli.usage import said_of_argument, said_of_names
+from topicfold.cli.usage import said_of_argument, said_of_missing, said_of_names
 from topicfold.shortage import shortage_in
 
 PROGRAM = "topicfold"
@@ -210,7 +210,7 @@ def _usage(error: typer.TyperException) -> int:
         typed = "; or ".join(f"{PROGRAM} {each}" for each in elsewhere[:_MOST_NAMED])
         plain_output().failure(f"{unknown[0]}.", typed)
     else:
-        more = said_of_argument(error) or f"{_commands_that_take(error)}{said_of_names(error)}"
+        more = said_of_argument(error) or f"{_commands_that_take(error)}{said_of_names(error)}{said_of_missing(error)}"
         plain_output().failure(message, f"{path} --help{more}")
     return error.exit_code
 
@@ -220,11 +220,8 @@ def _found_elsewhere(name: str) -> list[str]:
 
     Where there is none, what may be looked for under it.
     """
-    groups = {"": get_command(app), **{group: get_command(import_module(_GROUPS[group][0]).app) for group in _GROUPS}}
     found = {
-        f"{group} {name}".lstrip(): called.hidden
-        for group, each in groups.items()
-        if isinstance(each, TyperGroup) and (called := each.commands.get(name))
+        f"{prefix}{name}": called.hidden for prefix, group in _groups().items() if (called := group.commands.get(name))
     }
     if not found and name in _MEANT:
         return [_MEANT[name]]
@@ -232,17 +229,35 @@ def _found_elsewhere(name: str) -> list[str]:
 
 
 def _commands_that_take(error: typer.TyperException) -> str:
-    """Return the end of a hint: which commands of a group have the option that it, or this one of them, has not."""
+    """Return the end of a hint: which commands of a group have the option that it, or this one of them, has not.
+
+    Of an option that is a word also those of other groups: where none of its own has it, or where it is in none.
+    """
     # Only an option that there is not has `possibilities`; others lack a value.
     option = getattr(error, "option_name", "") if hasattr(error, "possibilities") else ""
     context = getattr(error, "ctx", None)
     if not option or context is None:
         return ""
     group = context.command if isinstance(context.command, TyperGroup) else context.parent.command
-    taking = [
-        name for name, each in group.commands.items() if any(option in parameter.opts for parameter in each.params)
-    ]
+    taking = _taking(option, group)
+    if option.startswith("--") and (not taking or context.parent is None or context.parent.parent is None):
+        everywhere = [f"{prefix}{each}" for prefix, other in _groups().items() for each in _taking(option, other)]
+        taking = list(dict.fromkeys((*taking, *everywhere)))
     return f"; {option} is an option of {', '.join(taking[:_MOST_NAMED])}" if taking else ""
+
+
+def _taking(option: str, group: TyperGroup) -> list[str]:
+    shown = {name: each for name, each in group.commands.items() if not each.hidden}
+    return [name for name, each in shown.items() if any(option in parameter.opts for parameter in each.params)]
+
+
+def _groups() -> dict[str, TyperGroup]:
+    """Return all groups of commands by what is typed before theirs, first the one of which all others are."""
+    groups = {
+        "": get_command(app),
+        **{f"{name} ": get_command(import_module(_GROUPS[name][0]).app) for name in _GROUPS},
+    }
+    return {prefix: group for prefix, group in groups.items() if isinstance(group, TyperGroup)}
 
 
 def _unexpected(error: Exception, is_debugged: bool) -> int:

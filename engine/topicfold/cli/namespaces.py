@@ -10,6 +10,7 @@ from topicfold.cli import namespace_properties, permissions
 from topicfold.cli.arguments import Force, Namespace
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
 from topicfold.cli.completion import complete_tenants
+from topicfold.cli.kafka_deletion import became_in_kafka
 from topicfold.cli.output import escaped
 from topicfold.cli.policy_commands import namespace_policies
 from topicfold.cli.policy_group import policy_group
@@ -69,7 +70,7 @@ def delete(session: Session, namespace: Namespace, force: Force = False, yes: Ye
     if force and not yes and is_somebody_there():
         _confirm(session, namespace)
     written = session.client.delete_namespace(namespace, force=force, **session.changes)
-    session.show_change("deleted", namespace, written)
+    session.show_change("deleted", namespace, written, follows=became_in_kafka(session.client) if force else "")
 
 
 def _confirm(session: Session, namespace: str) -> None:

@@ -70,7 +70,9 @@ _NEXT_STEP: Mapping[str, str | tuple[str, ...]] = {
     "topic_not_found": "topicfold topics list {namespace}",
     "version_not_found": ("topicfold history {topic}; near it are {nearest}", "topicfold topics list {namespace}"),
     "invalid_pattern": (
-        "'*' stands for a whole segment, and {separator} separates them; give --regex {expression} instead of --match"
+        "names are split at {separator} here; give --regex {expression} instead of --match, or have all servers split "
+        "them at {meant}: TOPICFOLD_WILDCARD_SEPARATOR={meant} topicfold serve",
+        "'*' stands for a whole segment, and {separator} separates them; give --regex {expression} instead of --match",
     ),
     "operation_not_found": "copy the operation from the message of the failed command, or from its -o json",
     "unknown_cluster": "topicfold clusters list",

@@ -181,7 +181,8 @@ def apply(
     reason = session.changes.get("reason") or "topicfold policies apply"
     outcomes = try_steps(session.client, planned) if dry_run else apply_steps(session.client, planned, reason)
     again = _again(session, file, selector, dry_run)
-    problems = _done(session, "try policies" if dry_run else "apply policies", planned, outcomes, again)
+    outcome_of = _done(session, "try policies" if dry_run else "apply policies", planned, outcomes, again)
+    problems = {topic: each.problem for topic, each in outcome_of.items()}
     changed, taken_off = ([step for step in some if not problems[step.topic]] for some in (found, pruned))
     done = [*changed, *taken_off]
     refused = f"{len(planned) - len(done):,}"
@@ -190,6 +191,8 @@ def apply(
     made += f", {take_off} {_counted_in(taken_off, namespaces)}" if prune else ""
     would = f"would {made}{summed_up(done)}; {refused} would be refused"
     session.output.note(would if dry_run else f"{made}, {refused} failed")
+    if taken := [each.taken for each in outcome_of.values() if each.taken]:
+        session.output.note(_took_over(sorted(taken)))
     if len(done) < len(planned):
         told = sorted((topic, problem) for topic, problem in problems.items() if problem)
         lines = [problem if topic in problem else f"{topic}: {problem}" for topic, problem in told]
@@ -263,26 +266,35 @@ def _confirm(output: Output, pruned: Sequence[Step], namespaces: Sequence[str], 
         )
 
 
+def _took_over(taken: Sequence[str]) -> str:
+    """Return which Kafka topics were there before."""
+    more = len(taken) - SAMPLE
+    named = ", ".join(taken[:SAMPLE]) + (f" and {more:,} more" if more > 0 else "")
+    were, their = ("was", "its") if len(taken) == 1 else ("were", "their")
+    return f"took over {counted(len(taken), 'Kafka topic')}, which {were} there before, with {their} messages: {named}"
+
+
 def _done(
     session: Session, job: str, planned: Sequence[Step], outcomes: Iterable[Applied], again: str
-) -> dict[str, str]:
-    """Return why each topic's step was not done, "" where it was; shows how far it is, then the steps that were.
+) -> dict[str, Applied]:
+    """Return what became of each topic's step; shows how far it is, then the steps that were done.
 
     Whatever ends it before is told with how much is left, and what to type `again`.
     """
-    problems: dict[str, str] = {}
+    done: dict[str, Applied] = {}
     try:
         with progress(job, len(planned), session.is_progress_shown) as step:
             for outcome in outcomes:
-                problems[outcome.topic] = outcome.problem
+                done[outcome.topic] = outcome
                 step()
     except (KeyboardInterrupt, TopicfoldError):
-        known, left = f"{len(problems):,} of {counted(len(planned), 'topic')}", len(planned) - len(problems)
+        known, left = f"{len(done):,} of {counted(len(planned), 'topic')}", len(planned) - len(done)
         session.output.note(f"{job}: stopped; the outcome of {known} is known, {left:,} left. To continue: {again}")
         raise
     finally:
-        show_steps(session.output, [step for step in planned if step.topic in problems], problems)
-    return problems
+        problems = {topic: each.problem for topic, each in done.items()}
+        show_steps(session.output, [step for step in planned if step.topic in done], problems)
+    return done
 
 
 def _again(session: Session, files: Sequence[Path], selector: str | None, dry_run: bool) -> str:

@@ -15,9 +15,11 @@ from topicfold.cli.command import CHANGE_OPTIONS, with_parameters
 from topicfold.cli.policy_options import Given, parameter, parameter_name, stated_value
 from topicfold.cli.policy_output import change_line, show_policy
 from topicfold.cli.policy_places import OnNamespaces, OnTopics, Place
+from topicfold.cli.retention_warning import WRITTEN, once_written, warning_after
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
 from topicfold.model.names import NON_PERSISTENT
+from topicfold.model.policy.changes import RETENTION
 from topicfold.model.policy.description import EnforcedBy, Policy
 from topicfold.model.policy.kafka_settings import kafka_settings
 from topicfold.model.policy.options import Command
@@ -103,11 +105,13 @@ def _setting(place: Place, policy: Policy, command: Command) -> Made:
     def set_it(session: Session, **given: Any) -> None:
         meant, entry = _meant(policy, command, given)
         value = stated_value(command.options, policy.kind, given) if command.options else command.fixed
+        name = place.name(given)
+        warning = _warning_after(session, name, meant)
         written = place.set(session, meant, entry, given, value)
         what, said = _what(meant, entry, given), change_line(value)
         done, already = f"set {what} to {said} on", f"its {what} was {said} before"
-        name = place.name(given)
-        session.show_change(done, name, written, already, _enforcement(name, meant, value))
+        follows = "; ".join(filter(None, (_enforcement(name, meant, value), warning())))
+        session.show_change(done, name, written, already, follows)
 
     options = [parameter(option, policy.kind) for option in command.options]
     parameters = [*place.which(policy, reads=False), *options, *_entry(command)]
@@ -116,19 +120,19 @@ def _setting(place: Place, policy: Policy, command: Command) -> Made:
     return Made(with_parameters(set_it, parameters, help_text, example), CHANGE_OPTIONS)
 
 
+def _warning_after(session: Session, name: str, policy: Policy) -> Callable[[], str]:
+    return warning_after(session, name) if policy.name == RETENTION else lambda: ""
+
+
 def _enforcement(name: str, policy: Policy, value: Any) -> str:
     """Return what has to be known of a value that was set on `name`: Topicfold itself does not act on it."""
     if policy.enforced_by is EnforcedBy.NOTHING:
         return "it is not enforced: Kafka has nothing like it"
-    settings = kafka_settings(policy.name, value)
-    if not settings:
+    if not kafka_settings(policy.name, value):
         return "it is not enforced: Kafka has nothing like this value"
     if name.startswith(f"{NON_PERSISTENT}://"):
         return "it is not enforced: non-persistent topics have no Kafka topic"
-    written = "'topicfold enforce' writes it into Kafka, while that runs"
-    if policy.name != "retentionPolicies" or set(settings.values()) == {"-1"}:
-        return written
-    return f"{written}; Kafka then deletes what is beyond it, and no rollback brings that back"
+    return WRITTEN
 
 
 def _set_help(policy: Policy, noun: str) -> str:
@@ -140,9 +144,11 @@ def _set_help(policy: Policy, noun: str) -> str:
 def _removing(place: Place, policy: Policy, command: Command) -> Made:
     def remove(session: Session, **given: Any) -> None:
         meant, entry = _meant(policy, command, given)
+        name = place.name(given)
+        warning = _warning_after(session, name, meant)
         written = place.remove(session, meant, entry, given)
         what = _what(meant, entry, given)
-        session.show_change(f"removed {what} from", place.name(given), written, f"its {what} was not set")
+        session.show_change(f"removed {what} from", name, written, f"its {what} was not set", once_written(warning()))
 
     parameters = [*place.which(policy, reads=False), *_entry(command)]
     help_text = f"Remove the {policy.title} of a {place.noun}. The level below applies again."

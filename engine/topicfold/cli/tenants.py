@@ -9,6 +9,7 @@ import typer
 from topicfold.cli import permissions
 from topicfold.cli.arguments import Force, Tenant, read_words
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
+from topicfold.cli.kafka_deletion import became_in_kafka
 from topicfold.cli.question import LOSES_MESSAGES, Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
 from topicfold.counting import counted
@@ -104,7 +105,7 @@ def delete(session: Session, tenant: Tenant, force: Force = False, yes: Yes = Fa
     if force and not yes and is_somebody_there():
         _confirm(session.client, tenant)
     written = session.client.delete_tenant(tenant, force=force, **session.changes)
-    session.show_change("deleted", tenant, written)
+    session.show_change("deleted", tenant, written, follows=became_in_kafka(session.client) if force else "")
 
 
 def _confirm(client: Client, tenant: str) -> None:

@@ -11,19 +11,20 @@ from topicfold.cli import effective, permissions, properties, topic_list
 from topicfold.cli.arguments import At, Partitions, Topic, read_keys, read_labels
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
 from topicfold.cli.completion import complete_keys, complete_new_labels
+from topicfold.cli.kafka_deletion import deletes_in_kafka
 from topicfold.cli.output import labels_text
 from topicfold.cli.policy_commands import older_topic_policies
 from topicfold.cli.policy_group import policy_group
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
-from topicfold.errors import Forbidden, InvalidRequest, NotFound, TopicfoldError
+from topicfold.errors import Forbidden, InvalidRequest, NotFound
 from topicfold.model.adoption import is_left_out, stands_for
 from topicfold.model.kafka_names import is_kafka_name
 from topicfold.model.names import PERSISTENT, parse_topic
 
 if TYPE_CHECKING:
-    from topicfold.client import Client, TopicDeleted
     from topicfold.client import Topic as TopicRecord
+    from topicfold.client import TopicDeleted
 
 app = new_app(group=policy_group(*older_topic_policies()))
 
@@ -227,7 +228,7 @@ def _confirm(session: Session, topic: str, *, is_partitioned: bool) -> None:
         return
     name, client = parse_topic(topic), session.client
     session.catch_up()
-    if name.domain != PERSISTENT or not _deletes_in_kafka(client):
+    if name.domain != PERSISTENT or not deletes_in_kafka(client):
         return
     found, kafka_topic = None, ""
     try:
@@ -245,15 +246,6 @@ def _confirm(session: Session, topic: str, *, is_partitioned: bool) -> None:
     require_yes(f"This deletes {name}, and {named} with all messages.")
     if found is not None:
         session.changes["if_match"] = session.changes.get("if_match") or found.etag
-
-
-def _deletes_in_kafka(client: Client) -> bool:
-    """Return whether the server deletes Kafka topics, or does not say so, as behind a proxy that hides its health."""
-    try:
-        cluster = client.readiness().report.get("cluster", {})
-    except TopicfoldError:
-        return True
-    return cluster is not None and not cluster.get("adoptsOnly")
 
 
 def _show_deletion(session: Session, topic: str, deleted: TopicDeleted) -> None:

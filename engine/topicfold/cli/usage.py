@@ -58,6 +58,13 @@ def said_of_argument(error: typer.TyperException) -> str:
     return f"; it takes one topic, 'topicfold topics list {option} SELECTOR' finds some" if "topic" in taken else ""
 
 
+def said_of_missing(error: typer.TyperException) -> str:
+    """Return the end of a hint: where a value is found that was left out, and that no server tells."""
+    if not hasattr(error, "param_type") or getattr(getattr(error, "param", None), "name", "") != "bootstrap":
+        return ""
+    return "; it names brokers of the Kafka cluster, as --kafka or --cluster-bootstrap of 'topicfold serve' does"
+
+
 def require_no_value_astray(ctx: typer.Context, given: Mapping[str, Any], astray: Sequence[Any]) -> None:
     """Return unless a value stands alone that looks like those of an option, or belongs to one that is required.
 

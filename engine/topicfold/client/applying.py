@@ -19,10 +19,14 @@ _LOCAL, _SHADOWS = "local", "shadowTopics"
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of one step; `problem` is "" where it was done."""
+    """What became of one step; `problem` is "" where it was done.
+
+    `taken` is the Kafka topic that was there before and that a new topic took over, if one was.
+    """
 
     topic: str
     problem: str = ""
+    taken: str | None = None
 
 
 def topics_of(client: Client, desired: Iterable[Desired]) -> dict[str, Topic]:
@@ -65,17 +69,29 @@ def try_steps(client: Client, steps: Collection[Step]) -> Iterator[Applied]:
 
 
 def _apply(client: Client, step: Step, reason: str) -> Applied:
-    return _outcome(step, lambda: client.perform(_call(step, reason)))
+    return _outcome(step, lambda: _do(client, step, reason))
 
 
 def _try(client: Client, step: Step) -> Applied:
-    return _outcome(step, lambda: client.perform(tried(_call(step, ""))))
+    call = _change(step, step.etag, "") if step.etag else _creation(step, "")
+    return _outcome(step, lambda: client.perform(tried(call)))
 
 
-def _call(step: Step, reason: str) -> Call[Topic] | Call[Written]:
-    if step.etag is None:
-        return calls.put_topic(step.topic, step.body, {"reason": reason})
-    return calls.patch_topic(step.topic, step.body, {"if_match": step.etag, "reason": reason})
+def _do(client: Client, step: Step, reason: str) -> str | None:
+    """Do a step; return the Kafka topic that was taken over."""
+    if step.etag:
+        client.perform(_change(step, step.etag, reason))
+        return None
+    _, taken = client.perform(_creation(step, reason))
+    return taken
+
+
+def _creation(step: Step, reason: str) -> Call[tuple[Topic, str | None]]:
+    return calls.create_topic(step.topic, step.body, {"reason": reason})
+
+
+def _change(step: Step, etag: str, reason: str) -> Call[Written]:
+    return calls.patch_topic(step.topic, step.body, {"if_match": etag, "reason": reason})
 
 
 def _made(steps: Iterable[Step]) -> frozenset[str]:
@@ -118,11 +134,10 @@ def _full_name(topic: str) -> str:
         return topic  # for the server to refuse
 
 
-def _outcome(step: Step, do: Callable[[], object]) -> Applied:
+def _outcome(step: Step, do: Callable[[], str | None]) -> Applied:
     if step.problem:
         return Applied(step.topic, step.problem)
     try:
-        do()
+        return Applied(step.topic, taken=do())
     except (FixRequest, Reread) as error:
         return Applied(step.topic, error.reason)
-    return Applied(step.topic)

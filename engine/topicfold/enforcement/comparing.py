@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from topicfold.cluster.port import Configuration
 from topicfold.enforcement.wishes import Wish
-from topicfold.model.policy.kafka_settings import CLEANUP_POLICY, MAX_MESSAGE_BYTES, SETTINGS, is_met
+from topicfold.model.policy.kafka_settings import CLEANUP_POLICY, MAX_MESSAGE_BYTES, SETTINGS, is_met, lowers
 from topicfold.model.policy.resolve import Origin
 
 
@@ -16,7 +16,7 @@ class Difference:
     """A setting of a Kafka topic that is not as it should be.
 
     `new` None: the topic's own value goes, and the cluster's comes out. `origin` is the level that says so, None for
-    a policy that is no more.
+    a policy that is no more. `trims`: Kafka deletes what is beyond the topic's retention, and does not only compact.
     """
 
     name: str
@@ -25,31 +25,43 @@ class Difference:
     old: str
     new: str | None
     origin: Origin | None
+    trims: bool = True
 
     @property
     def deletes_messages(self) -> bool | None:
-        """Whether Kafka then deletes messages that it would have kept; None if the cluster's own value decides it."""
-        if self.setting == MAX_MESSAGE_BYTES:
+        """Whether Kafka then deletes messages that it would have kept; None if that cannot be told.
+
+        That is where the cluster's own value decides it, or where Kafka does not say what the value was.
+        """
+        if self.setting == MAX_MESSAGE_BYTES or (self.setting != CLEANUP_POLICY and not self.trims):
             return False
         if self.new is None:
             return None
         if self.setting == CLEANUP_POLICY:
             return not set(self.new.split(",")) <= set(self.old.split(","))
-        return int(self.new) >= 0 and (int(self.old) < 0 or int(self.new) < int(self.old))
+        return lowers(self.old, self.new)
 
 
 def asked_for(wish: Wish, configuration: Configuration) -> Iterator[Difference]:
     """Yield the settings that the wish tells and that are otherwise."""
+    trims = _trims(wish, configuration)
     for setting in SETTINGS:
         told = wish.told.get(setting)
         found = configuration.get(setting)
         if told is not None and found is not None and not is_met(setting, told.value, found.value):
-            yield Difference(wish.name, wish.kafka_topic, setting, found.value, told.value, told.origin)
+            yield Difference(wish.name, wish.kafka_topic, setting, found.value, told.value, told.origin, trims)
 
 
 def left_over(wish: Wish, configuration: Configuration) -> Iterator[Difference]:
     """Yield the settings that the topic overrides and nothing asks for: whose they are is not judged here."""
+    trims = _trims(wish, configuration)
     for setting in SETTINGS:
         found = configuration.get(setting)
         if setting not in wish.told and found is not None and found.is_own:
-            yield Difference(wish.name, wish.kafka_topic, setting, found.value, None, None)
+            yield Difference(wish.name, wish.kafka_topic, setting, found.value, None, None, trims)
+
+
+def _trims(wish: Wish, configuration: Configuration) -> bool:
+    """Return whether Kafka deletes what is beyond the topic's retention once it is as it should be."""
+    cleanup = wish.told.get(CLEANUP_POLICY) or configuration.get(CLEANUP_POLICY)
+    return cleanup is None or "delete" in cleanup.value.split(",")

@@ -19,11 +19,11 @@ from topicfold.enforcement.progress import Progress
 from topicfold.enforcement.reports import Report
 from topicfold.errors import BadSetting
 from topicfold.file_limit import want_files
-from topicfold.log_lines import configure_logging
+from topicfold.log_lines import configure_logging, telling_if_slow
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.task_end import end_tasks
 from topicfold.settings import Settings
-from topicfold.starting import engine_options, open_log, require_log
+from topicfold.starting import engine_options, log_place, open_log, require_log
 
 _log = structlog.get_logger(__name__)
 
@@ -100,8 +100,9 @@ async def _enforcer(settings: Settings, tell: Tell, *, only_shows: bool) -> Asyn
         )
     cluster = KafkaCluster(*settings.cluster)
     try:
-        await require_log(settings)
-        log = await open_log(settings)
+        with telling_if_slow("waiting_for_log", log=str(log_place(settings))):
+            await require_log(settings)
+            log = await open_log(settings)
         try:
             # Digest records are for the nodes that serve, of which it is none: so nobody goes on from a window either.
             options = replace(engine_options(settings), digest_within_seconds=0.0, window_size=0)

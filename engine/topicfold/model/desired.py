@@ -21,8 +21,9 @@ SCOPES = ("local", GLOBAL_SCOPE)
 def replace_members(name: str, members: Mapping[str, Any], below: Callable[[], Policies]) -> Updater:
     """Return the update that sets these `members` of a topic's record and keeps the others.
 
-    It is refused if retention and backlog quota would contradict each other. `below` is called when the update runs; it
-    returns the policies that apply where the topic has none of its own.
+    Policies that were all removed are as good as none: to go from the one to the other changes nothing. It is refused
+    if retention and backlog quota would contradict each other. `below` is called when the update runs; it returns the
+    policies that apply where the topic has none of its own.
     """
 
     def change(old: TopicRecord) -> Record | Refuse:
@@ -31,7 +32,8 @@ def replace_members(name: str, members: Mapping[str, Any], below: Callable[[], P
                 new = put_whole(members[scope], below())(getattr(old, scope) or EMPTY)
                 if isinstance(new, Refuse):
                     return Refuse(Verdict.POLICY_UNMET, f"policies.{scope.rstrip('_')}: {new.reason}")
-        return replace(old, **members)
+        changed = {each: new for each, new in members.items() if (new or EMPTY) != (getattr(old, each) or EMPTY)}
+        return replace(old, **changed)
 
     return of_topic(name, change)
 

@@ -21,6 +21,7 @@ MAX_PATTERN_LENGTH = 512
 MAX_SEGMENTS = 32
 ONE = "*"
 REST = "**"
+_USUAL_SEPARATORS = (".", SEPARATOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,7 @@ def parse_pattern(text: str | None, separator: str = SEPARATOR) -> Pattern:
     for number, segment in enumerate(segments, 1):
         reason = _violation(segment, is_last=number == len(segments))
         if reason:
-            raise _refusal(
-                text, separator, number, f"segment {number} {reason}", _expression(text) if ONE in segment else None
-            )
+            raise _refusal(text, separator, number, f"segment {number} {reason}", is_starred=ONE in segment)
     positions = tuple(position for position, segment in enumerate(segments) if segment not in (ONE, REST))
     shape = Shape(len(segments), segments[-1] == REST, positions, _picker(positions))
     return Pattern(segments, separator, shape, shape.pick(segments))
@@ -114,26 +113,49 @@ def _violation(segment: str, is_last: bool) -> str | None:
     return None
 
 
-def _expression(text: str) -> str:
-    """Return the regular expression for `text` read as a shell pattern, where `*` stands for any characters.
+def _meant_separator(text: str) -> str | None:
+    """Return the usual separator of names with which `text` is a pattern of several segments, None if there is none.
 
-    >>> _expression("ord*")
-    'ord.*'
+    >>> _meant_separator("prod.*.orders")
+    '.'
     """
-    return re.sub(r"(\\\*)+", ".*", re.escape(text))
+    for separator in _USUAL_SEPARATORS:
+        *firsts, last = text.split(separator)
+        if firsts and not (any(_violation(each, is_last=False) for each in firsts) or _violation(last, is_last=True)):
+            return separator
+    return None
+
+
+def _expression(text: str, separator: str | None) -> str:
+    """Return the regular expression for `text`, a pattern whose segments `separator` separates.
+
+    With None, it is read as a shell pattern, where `*` stands for any characters.
+
+    >>> _expression("prod.*.orders", "."), _expression("ord*", None)
+    ('prod\\\\.[^.]+\\\\.orders', 'ord.*')
+    """
+    if separator is None:
+        return re.sub(r"(\\\*)+", ".*", re.escape(text))
+    wild = {ONE: "[^.]+" if separator == "." else ".+", REST: ".+"}
+    return re.escape(separator).join(wild.get(each) or re.escape(each) for each in text.split(separator))
 
 
 def _refusal(
-    text: str | None, separator: str, segment: int | None, reason: str, expression: str | None = None
+    text: str | None, separator: str, segment: int | None, reason: str, *, is_starred: bool = False
 ) -> InvalidPattern:
     shown = "null" if text is None else repr(text[:80])
+    meant = _meant_separator(text) if text and is_starred else None
+    expression = _expression(text, meant) if text and is_starred else None
     rule = f"Separate segments by {separator!r}; each is text, * for any one, or a last ** for one or more."
+    if meant:
+        rule += f" With TOPICFOLD_WILDCARD_SEPARATOR={meant} on all nodes they are separated by {meant!r} instead."
     return InvalidPattern(
         f"pattern {shown}: {reason}",
         hint=f"{rule} A regular expression can say more: {expression}" if expression else rule,
         pattern=text,
         segment=segment,
         separator=separator,
+        meant=meant,
         expression=expression,
     )
 

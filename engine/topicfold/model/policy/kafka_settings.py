@@ -109,5 +109,19 @@ def is_met(setting: str, told: str, found: str) -> bool:
     return found == told or (setting == CLEANUP_POLICY and sorted(found.split(",")) == sorted(told.split(",")))
 
 
+def lowers(old: str, new: str) -> bool | None:
+    """Return whether a topic keeps less by the limit `new` than by `old`; None where `old` is none that Kafka tells.
+
+    >>> lowers("-1", "60000"), lowers("60000", "-1"), lowers("None", "60000")
+    (True, False, None)
+    """
+    if int(new) < 0:
+        return False
+    try:
+        return int(old) < 0 or int(new) < int(old)
+    except ValueError:
+        return None
+
+
 def _limit(number: int, factor: int) -> str:
     return "-1" if number < 0 else str(min(number * factor, _LARGEST))
