@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from typing import NamedTuple
 
 import structlog
@@ -232,4 +233,4 @@ def _kept_back(found: _Look) -> dict[str, str]:
 
 def _shown(names: Iterable[str]) -> list[str]:
     """Return the first few of `names`, sorted."""
-    return sorted(names)[:_SHOWN]
+    return nsmallest(_SHOWN, names)
