@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from topicfold.client import Client
+from topicfold.client.call import Call
 from topicfold.client.kafka_import import make_namespaces, make_records, read_target
 from topicfold.model.adoption import Failed, KafkaTopic, New, missing_namespaces, plan_adoption
 
@@ -52,6 +53,22 @@ def test_a_record_of_one_of_pulsars_own_topics_is_seen(client: Client) -> None:
     name = "persistent://public/default/__change_events"
     client.create_topic(name)
     assert [topic.name for topic in read_target(client).topics] == [name]
+
+
+def test_no_records_are_asked_for_where_names_and_partitions_will_do(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.create_topic("orders", partitions=3)
+    asked: list[str] = []
+    perform = Client.perform
+
+    def noted(self: Client, call: Call[Any]) -> Any:
+        asked.extend(value for name, value in call.query if name == "fields")
+        return perform(self, call)
+
+    monkeypatch.setattr(Client, "perform", noted)
+    assert [topic.partitions for topic in read_target(client).topics] == [3]
+    assert asked == []
 
 
 def test_what_a_server_does_not_take_is_told_and_the_others_are_made(client: Client) -> None:

@@ -107,6 +107,27 @@ async def test_each_level_uncovers_the_one_below_until_kafkas_own_value_is_left(
     assert await site.own("orders") == {"max.message.bytes": "2"}
 
 
+async def test_a_policy_that_is_replaced_during_a_long_pass_is_not_told_of_the_topics_that_are_left(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "_TOPICS_A_QUESTION", 1)
+    configurations = site.cluster.configurations
+
+    async def replace_policy_and_answer(kafka_topics: Sequence[str]) -> dict[str, Any]:
+        site.cluster.configurations = configurations
+        await site.set_namespace(RETENTION, HOUR)
+        return await configurations(kafka_topics)
+
+    for name in ("invoices", "orders"):
+        await site.make(name)
+    await site.set_namespace(RETENTION, TEN_MINUTES)
+    site.cluster.configurations = replace_policy_and_answer
+    told = await site.once()
+    assert [line for line in told if ORDERS in line] == [
+        f"changed {ORDERS}: retention.ms 604800000 -> 3600000 (namespace policy, deletes older messages)"
+    ]
+
+
 async def test_a_topic_that_is_told_nothing_is_not_touched(site: Site) -> None:
     await site.make("orders")
     await site.set("orders", "messageTTLInSeconds", 60)

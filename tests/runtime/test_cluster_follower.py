@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from tests.runtime.nodes import ORDERS
 from tests.turning import counted_turns
 from topicfold.errors import ClusterUnavailable, LogUnavailable, NamespaceNotFound, OutcomeUnknown
 from topicfold.log.codec import encode_event
-from topicfold.model.adoption import KafkaTopic
+from topicfold.model.adoption import KafkaTopic, missing_namespaces
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime import cluster_follower, slices
@@ -286,6 +287,27 @@ async def test_a_cluster_or_a_log_that_does_not_answer_changes_nothing(
     with pytest.raises(LogUnavailable):
         await follower.look()
     assert node.record("orders") == TopicRecord()
+
+
+async def test_new_topics_are_compared_and_put_in_order_beside_the_loop(
+    node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: set[int] = set()
+
+    def noted(new: object, present: object) -> object:
+        threads.add(threading.get_ident())
+        return missing_namespaces(new, present)
+
+    def is_protected(kafka_topic: str) -> bool:
+        threads.add(threading.get_ident())
+        return False
+
+    monkeypatch.setattr(cluster_follower, "missing_namespaces", noted)
+    await node.cluster.create("orders", 1)
+    await ClusterFollower(node.engine, node.cluster, node.writing, is_protected).look()
+    assert node.record("orders") == TopicRecord()
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_a_look_that_ends_early_leaves_nothing_going_on(node: KafkaNode, follower: ClusterFollower) -> None:

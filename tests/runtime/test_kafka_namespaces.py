@@ -99,6 +99,39 @@ async def test_a_namespace_that_ends_half_way_says_how_far_it_came_and_goes_on(k
     assert kafka_node.cluster.partitions() == {}
 
 
+async def test_a_namespace_of_many_topics_ends_with_a_few_of_them_at_a_time(kafka_node: KafkaNode) -> None:
+    for number in range(60):
+        await kafka_node.create(f"t{number}")
+    delete, before = kafka_node.cluster.delete, len(asyncio.all_tasks())
+    tasks: list[int] = []
+
+    async def counted(name: str) -> None:
+        tasks.append(len(asyncio.all_tasks()) - before)
+        await delete(name)
+
+    kafka_node.cluster.delete = counted
+    await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(), force=True)
+    assert len(tasks) == 60
+    assert max(tasks) <= 20
+
+
+async def test_where_a_topic_cannot_be_ended_the_others_that_are_not_begun_keep_their_messages(
+    kafka_node: KafkaNode,
+) -> None:
+    for number in range(60):
+        await kafka_node.create(f"t{number}")
+
+    async def refuse(name: str) -> None:
+        raise ClusterUnavailable("not now")
+
+    kafka_node.cluster.delete = refuse
+    with pytest.raises(OutcomeUnknown, match="of its 60 topics, 0 were"):
+        await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(), force=True)
+    table = kafka_node.engine.tables.of("public/default")
+    assert table is not None
+    assert len(table.ending) <= 20
+
+
 @pytest.mark.parametrize("is_deleted", [True, False])
 async def test_a_namespace_is_not_said_to_be_as_it_was_where_a_topic_of_it_is_ended_or_may_be(
     kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch, is_deleted: bool

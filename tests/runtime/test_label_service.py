@@ -10,9 +10,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.runtime.nodes import ORDERS, Node, held_up, turns
+from tests.turning import counted_turns
 from topicfold.errors import InvalidName, InvalidRequest, NamespaceNotFound, NotReady
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord, frozen
+from topicfold.runtime import label_service, slices
 from topicfold.runtime.label_service import LabelListener, Labels, LabelService
 
 DEFAULT = "public/default"
@@ -297,6 +299,17 @@ async def test_topics_are_found_by_their_labels(node: Node, service: LabelServic
         await service.get_topics_by_labels({}, [DEFAULT])
     with pytest.raises(NamespaceNotFound):
         await service.get_topics_by_labels({"team": "pay"}, ["public/none"])
+
+
+async def test_who_asks_for_many_topics_holds_up_nobody(
+    node: Node, service: LabelService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await node.writing.create_topic(BILLS, CHANGED, node.asked())
+    monkeypatch.setattr(label_service, "CHUNK", 1)
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1)
+    async with counted_turns() as turned:
+        assert len(await service.get_topics_by_labels({"team": "pay"}, [DEFAULT])) == 2
+        assert turned() >= 2
 
 
 async def test_what_is_not_folded_yet_is_not_ready_rather_than_without_topics(

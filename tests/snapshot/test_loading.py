@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +20,9 @@ from tests.state.histories import PARTITION, PARTITIONS, Log, logs
 from topicfold.compaction import batch
 from topicfold.log import payload as payloads
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
+from topicfold.snapshot import loading
 from topicfold.snapshot.loading import NewestEvent, load
+from topicfold.snapshot.topic_rows import TopicRows, read_topics
 from topicfold.state.fold import PartitionState
 from topicfold.state.invariants import check
 
@@ -183,3 +187,18 @@ def test_the_newest_event_of_a_partition_is_told_whatever_it_was_about(tmp_path:
     found = load(tmp_path, bytes(16), PARTITIONS, new_state)
     assert found is not None
     assert found.newest == {PARTITION: NewestEvent(len(log) - 1, an_id(9))}
+
+
+def test_what_was_only_read_is_gone_before_free_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[weakref.ref[object]] = []
+    given_back: list[list[object]] = []
+
+    def noted(*arguments: Any) -> TopicRows:
+        rows = read_topics(*arguments)
+        read.append(weakref.ref(rows.packed))
+        return rows
+
+    monkeypatch.setattr(loading, "read_topics", noted)
+    monkeypatch.setattr(loading, "give_back_pages", lambda: given_back.append([each() for each in read]))
+    loaded(topics(TopicRecord()))
+    assert given_back == [[None]]

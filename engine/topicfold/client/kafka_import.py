@@ -9,25 +9,25 @@ import contextlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from topicfold.client.answers import Topic
-from topicfold.client.bulk import all_namespaces, each_at_once, topics_in
+from topicfold.client.bulk import all_namespaces, each_at_once, matches_in
 from topicfold.client.client import Client
+from topicfold.client.find_answers import Match
 from topicfold.errors import AlreadyExists, FixRequest, Reread, TopicNotFound
 from topicfold.model.adoption import Failed, New
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What there is to import into: all namespaces, and the topic records in them."""
+    """What there is to import into: all namespaces, and the topics in them, of which an import needs no records."""
 
     namespaces: frozenset[str]
-    topics: tuple[Topic, ...]
+    topics: tuple[Match, ...]
 
 
 def read_target(client: Client) -> Target:
-    """Return all namespaces and topic records of the server."""
+    """Return all namespaces and topics of the server."""
     namespaces = all_namespaces(client)
-    return Target(frozenset(namespaces), tuple(topics_in(client, namespaces, with_system_topics=True)))
+    return Target(frozenset(namespaces), tuple(matches_in(client, namespaces, None, None, with_system_topics=True)))
 
 
 def make_namespaces(client: Client, namespaces: Iterable[str]) -> None:

@@ -208,18 +208,19 @@ class Enforcer:
         self._touched.note(change)
 
     async def _pass(self, names: Sequence[TopicName], step: Step) -> None:
+        """Look at topics, some at a time: what the last of many want may change before it is their turn."""
         begun = {partition: state.position for partition, state in self._engine.states.items()}
-        wishes: list[Wish] = []
-        for number, name in enumerate(names):
-            wish = self._wish(name)
-            if wish is None:
-                step()
-            else:
-                wishes.append(wish)
-            if number % _TOPICS_A_TURN == 0:
-                await asyncio.sleep(0)
-        for start in range(0, len(wishes), _TOPICS_A_QUESTION):
-            await self._enforce_several(wishes[start : start + _TOPICS_A_QUESTION], begun, step)
+        for start in range(0, len(names), _TOPICS_A_QUESTION):
+            wishes: list[Wish] = []
+            for number, name in enumerate(names[start : start + _TOPICS_A_QUESTION], start):
+                wish = self._wish(name)
+                if wish is None:
+                    step()
+                else:
+                    wishes.append(wish)
+                if number % _TOPICS_A_TURN == 0:
+                    await asyncio.sleep(0)
+            await self._enforce_several(wishes, begun, step)
 
     async def _enforce_several(self, wishes: Sequence[Wish], begun: Mapping[int, int], step: Step) -> None:
         """Enforce wishes, some at once; where one is not answered, those that are not begun are given up."""

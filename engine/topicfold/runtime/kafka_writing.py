@@ -38,6 +38,7 @@ from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.kafka_records import holder_of, record_of
 from topicfold.runtime.kafka_topics import KafkaTopics
+from topicfold.runtime.slices import Slice
 from topicfold.runtime.tenancy import look_at
 from topicfold.runtime.writing import Writing
 
@@ -350,30 +351,33 @@ class KafkaWriting(Writing):
         return owner.is_live and not asked.if_none_match and asked.if_match in ("", "*", str(owner.etag))
 
     async def _end_topics(self, name: str, asked: Asked) -> None:
-        """Delete every topic of a namespace, several at once; after a failure no other is begun.
+        """Delete every topic of a namespace, several at once; where one is not, those that are not begun are left.
 
         Raises:
             OutcomeUnknown: only some are ended, or may be.
         """
         table = self._engine.states[self._engine.partition(name)].topics[name]
-        names = [recorded_topic(topic_of_key(name, key)) for key in table.keys_of(table.live)]
+        keys = table.keys_of(table.live)
 
-        async def end(topic: TopicName) -> None:
+        async def end(key: str) -> None:
             own = asked._replace(deadline=self._engine.deadline(), key=None, if_match="")
             with contextlib.suppress(TopicNotFound):
-                await self.delete_topic(topic, own)
+                await self.delete_topic(recorded_topic(topic_of_key(name, key)), own)
 
-        errors = await each_at_once(end, names, _AT_ONCE)
+        errors = await each_at_once(end, keys, _AT_ONCE)
         if not errors:
             return
         error = next((each for each in errors if not isinstance(each, TopicfoldError)), errors[0])
-        ended = sum(record_of(self._engine, each) is None for each in names)
+        work, ended = Slice(), 0
+        for key in keys:
+            ended += record_of(self._engine, recorded_topic(topic_of_key(name, key))) is None
+            await work.rest()
         is_half_done = ended or any(isinstance(each, OutcomeUnknown) for each in errors)
         if not is_half_done or not isinstance(error, TopicfoldError):
             raise error
         target = self._engine.target(AggregateKind.NAMESPACE, name)
         raise OutcomeUnknown(
-            f"namespace {name} was not deleted; of its {counted(len(names), 'topic')}, {ended} were, "
+            f"namespace {name} was not deleted; of its {counted(len(keys), 'topic')}, {ended} were, "
             f"as far as is known: {error.reason}",
             operation=operation_text(target.partition, self._handle(target, asked)),
             hint="Delete it again: what was deleted stays deleted.",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from itertools import islice
 
 import structlog
 
@@ -24,6 +25,7 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding import Finding
 from topicfold.runtime.listener_call import call_listener
 from topicfold.runtime.reading import Reading
+from topicfold.runtime.slices import CHUNK, Slice
 from topicfold.runtime.task_end import end_tasks
 from topicfold.state.change import Change, NamespaceTurn, Outcome, TopicChange, TopicDelta, TopicRow
 from topicfold.state.topic_table import TopicTable
@@ -63,7 +65,13 @@ class LabelService:
             raise InvalidRequest("no labels to find topics by")
         places = [await self._ready(namespace) for namespace in dict.fromkeys(namespaces)]
         found = await self._finding.find(Namespaces(tuple(places)), TopicQuery(selector_of_labels(labels)), _everything)
-        return [name for section, numbers in found.all_after(None) for name in section.names(numbers)]
+        names: list[str] = []
+        turn = Slice()
+        for section, numbers in found.all_after(None):
+            while some := list(islice(numbers, CHUNK)):
+                names += section.names(some)
+                await turn.rest()
+        return names
 
     async def get_all_labels(self, namespace: str) -> dict[str, list[str]]:
         """Return every label key in use in a namespace with its values, sorted.

@@ -2,32 +2,18 @@
 
 What they took is free once they are gone, but it stays with the process. Python keeps what it has freed of tuples,
 lists and the like for the next ones, up to 2,000 of a size, until it looks through all objects, which a node never has
-it do (`run`). Each of them keeps a megabyte in which nothing else is left. The C library keeps whole pages between
-blocks in use.
+it do (`run`). Each of them keeps a megabyte in which nothing else is left. The C library keeps whole pages, too.
 """
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from contextlib import suppress
+
+from topicfold.free_pages import give_back_pages
 
 CROWD = 1_000
 """What fewer have left is a few megabytes."""
-
-
-def _trim_of_libc() -> Callable[[int], object] | None:
-    """Return what has the C library give back whole pages; only glibc has it, and not every Python can call it."""
-    with suppress(ImportError, AttributeError):
-        import ctypes
-
-        trim: Callable[[int], object] = ctypes.CDLL(None).malloc_trim
-        return trim
-    return None
-
-
-_trim = _trim_of_libc()
-"""Looked for at once: what is imported after a crowd stays for good amid what that has left."""
 
 
 def give_back() -> None:
@@ -40,8 +26,7 @@ def give_back() -> None:
     gc.freeze()
     gc.collect()
     gc.unfreeze()
-    if _trim is not None:
-        _trim(0)
+    give_back_pages()
 
 
 class SpareMemory:

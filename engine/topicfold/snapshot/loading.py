@@ -15,8 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from topicfold.collection import no_collection
 from topicfold.errors import LevelUnsupported, SnapshotDamaged
+from topicfold.free_pages import give_back_pages
 from topicfold.model.events import SUPPORTED_LEVEL
 from topicfold.snapshot.commits import Commit, read_commit, require_log, sequences
 from topicfold.snapshot.intact import naming_damage, require_file
@@ -147,6 +150,9 @@ def _restored(
         with naming_damage(root, commit):
             newest = _fill(root, commit, states, progress)
         _require_same(commit, states, newest)
+    # Of a million topics, both keep 150 MB of what was read, beside 830 of the state.
+    pa.default_memory_pool().release_unused()
+    give_back_pages()
     return states, newest
 
 

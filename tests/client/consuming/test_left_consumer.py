@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID, KafkaError, KafkaException, TopicPartition
@@ -377,3 +377,45 @@ def test_where_the_newer_protocol_is_refused_the_classic_one_is_used_from_then_o
         ))  # fmt: skip
         consumer.poll(0)
     assert opened == [True, is_newer, is_newer]
+
+
+class Many(Played):
+    """The same, assigned a partition of each of these topics; `looked_at` counts how often somebody reads whose."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__()
+        self.names = names
+        self.looked_at = 0
+
+    def assignment(self) -> list[TopicPartition]:
+        return [Counted(self, name) for name in self.names]
+
+
+class Counted(TopicPartition):
+    """A partition that tells `Many` whenever somebody reads its topic."""
+
+    def __new__(cls, kafka: Many, name: str) -> Self:
+        return super().__new__(cls, name, 0)
+
+    def __init__(self, kafka: Many, name: str) -> None:
+        super().__init__(name, 0)
+        self.kafka = kafka
+
+    @property
+    def topic(self) -> str:
+        self.kafka.looked_at += 1
+        return str(super().topic)
+
+
+def test_where_many_topics_are_left_at_once_each_partition_is_looked_at_a_few_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = [f"orders-{number}" for number in range(100)]
+    kafka = Many(names)
+    monkeypatch.setattr(subscribed_consumer, "open_consumer", lambda *_, **__: kafka)
+    consumer = SubscribedConsumer({}, {}, lambda: None, lambda member: None)
+    consumer.tend(dict.fromkeys(names, "id-1"))
+    kafka.looked_at = 0
+    consumer.tend({})
+    assert consumer._ends == {name: {0: RETURNED} for name in names}
+    assert kafka.looked_at < 10 * len(names)

@@ -375,9 +375,9 @@ class LabelConsumer(PassedOn):
 
     def _want(self) -> None:
         """Have the Kafka topics looked for that stand for what matches now."""
-        topics = self._following.topics.values()
-        self._nameless = frozenset(each.name for each in topics if each.kafka_topic is None)
-        self._kafka_topics.want({each.kafka_topic for each in topics if each.kafka_topic is not None})
+        standing = {name: each.kafka_topic for name, each in self._following.topics.items()}
+        self._nameless = frozenset(name for name, kafka_topic in standing.items() if kafka_topic is None)
+        self._kafka_topics.want({each for each in standing.values() if each is not None})
 
 
 def _require_threads() -> None:

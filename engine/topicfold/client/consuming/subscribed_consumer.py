@@ -379,12 +379,11 @@ class SubscribedConsumer:
     def _note_ends(self, assigned: Iterable[TopicPartition]) -> None:
         """Keep where the topics end that are being left, as far as was heard when that began."""
         leaving = self._subscription.leaving
-        self._ends = {topic: ends for topic, ends in self._ends.items() if topic in leaving}
-        for topic in leaving - self._ends.keys():
-            own = [each for each in assigned if each.topic == topic]
-            self._ends[topic] = {
-                each.partition: self._kafka.get_watermark_offsets(each, cached=True)[1] for each in own
-            }
+        begun: dict[str, dict[int, int]] = {topic: {} for topic in leaving - self._ends.keys()}
+        for each in assigned if begun else ():
+            if each.topic in begun:
+                begun[each.topic][each.partition] = self._kafka.get_watermark_offsets(each, cached=True)[1]
+        self._ends = {topic: ends for topic, ends in self._ends.items() if topic in leaving} | begun
 
     def _in_flight(self, assigned: Iterable[TopicPartition]) -> set[str]:
         """Return the topics being left of which records that had arrived were not returned yet."""
