@@ -44,6 +44,15 @@ def test_a_batch_that_another_job_has_committed_is_told_of_with_where_to_look(
     assert bare_run(*WHERE, "--quiet").err == ""
 
 
+def test_a_stream_that_is_started_again_is_told_of(
+    bare_run: Run, compacting: Callable[[Callable[[Listener], None]], None]
+) -> None:
+    compacting(lambda listener: listener.late())
+    assert bare_run(*WHERE).err.splitlines()[0] == (
+        "a Python worker of Spark did not start within ten seconds, as this machine is busy: starting the stream again"
+    )
+
+
 def test_where_no_bar_is_shown_a_line_says_that_the_job_has_begun(
     bare_run: Run, compacting: Callable[[Callable[[Listener], None]], None]
 ) -> None:

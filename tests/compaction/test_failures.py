@@ -238,11 +238,43 @@ def test_what_a_copy_of_a_growing_table_lacks_is_folded_anew_where_the_log_has_i
     job = Compactor(tmp_path, IDENTITY, log_start=(0, log_start))
     gone_on_from = job.base.commit
     assert gone_on_from
-    assert [each.parent.name for each in [job.lost] if each] == ([table] if log_start else [])
+    assert [each.parent.name for each in job.lost] == ([table] if log_start else [])
     assert (gone_on_from.sequence == 5) == bool(log_start)
     assert rows(tmp_path, table)
     run(tmp_path, cuts=2)
     assert whole(tmp_path) == whole(undisturbed)
+
+
+@pytest.mark.parametrize("table", GROWING_TABLES)
+@pytest.mark.parametrize("log_start", [0, LENGTH])
+def test_rows_of_a_file_that_is_gone_are_folded_anew_or_else_the_others_are_readable(
+    undisturbed: Path, tmp_path: Path, table: str, log_start: int
+) -> None:
+    run(tmp_path, cuts=1)
+    gone = sorted((tmp_path / table).glob("000000000003-*.parquet"))
+    others = {row["sequence"] for row in rows(tmp_path, table)} - {3}
+    for path in gone:
+        path.unlink()
+    job = Compactor(tmp_path, IDENTITY, log_start=(0, log_start))
+    job.close()
+    assert job.base.commit
+    assert (job.lost, job.base.commit.sequence) == ((gone, 6) if log_start else ([], 2))
+    if log_start:
+        assert {row["sequence"] for row in rows(tmp_path, table)} == others
+    else:
+        run(tmp_path, cuts=2)
+        assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_commits_are_readable_though_a_file_of_theirs_is_gone(tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    (gone,) = (tmp_path / "commits").glob("000000000004-*.parquet")
+    gone.unlink()
+    job = Compactor(tmp_path, IDENTITY)
+    job.close()
+    assert job.lost == [gone]
+    assert {row["sequence"] for row in rows(tmp_path, "commits")} == {1, 2, 3, 5, 6}
+    assert Compactor(tmp_path, IDENTITY).lost == []
 
 
 def test_a_commit_stands_though_the_one_before_was_damaged_meanwhile(undisturbed: Path, tmp_path: Path) -> None:

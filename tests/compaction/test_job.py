@@ -394,6 +394,33 @@ def test_a_stream_that_cannot_start_ends_the_job_with_what_helps(
         idle(log, tmp_path / "snapshot", monkeypatch).run()
 
 
+@pytest.mark.parametrize(
+    ("late", "error", "reason", "starts"),
+    [(2, BadSetting, "/nonexistent/python", 3), (9, LogUnavailable, "a Python worker of Spark did not", 4)],
+)
+def test_a_stream_whose_python_worker_is_late_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: int, error: type[Exception], reason: str, starts: int
+) -> None:
+    started: list[int] = []
+
+    def refused(*_: object, **__: object) -> None:
+        started.append(1)
+        raise PySparkException(
+            "SparkException: Python worker failed to connect back."
+            if len(started) <= late
+            else 'Cannot run program "/nonexistent/python"'
+        )
+
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(3, 5))
+    monkeypatch.setattr(jobs, "stream_of", refused)
+    told: list[int] = []
+    listener = Listener(commits=print, late=lambda: told.append(len(started)))
+    with pytest.raises(error, match=reason):
+        idle(log, tmp_path / "snapshot", monkeypatch, listener).run()
+    assert (len(started), told) == (starts, [*range(1, starts)])
+
+
 def test_a_job_that_another_left_behind_does_not_take_a_trim_for_a_loss(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

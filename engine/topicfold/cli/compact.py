@@ -113,6 +113,7 @@ def compact(
             begins=told.begins,
             folds=told.folds,
             waits=told.waits,
+            late=told.late,
             overtaken=told.overtaken,
             away=told.away,
             stops=told.stops,

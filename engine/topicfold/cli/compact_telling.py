@@ -51,8 +51,8 @@ class CompactTelling:
 
     def loses(self, path: Path) -> None:
         self._session.output.warning(
-            f"{path} is gone, and the log was trimmed behind it: the table {path.parent.name} lacks its rows from "
-            "now on"
+            f"{path} is gone, and the job cannot make its rows again: the table {path.parent.name} lacks them from now "
+            "on"
         )
 
     def alters(self, alteration: Alteration) -> None:
@@ -81,6 +81,12 @@ class CompactTelling:
 
     def waits(self, sequence: int) -> None:
         self._note(f"another job is at commit {sequence}: waiting for it")
+
+    def late(self) -> None:
+        self._note(
+            "a Python worker of Spark did not start within ten seconds, as this machine is busy: starting the stream "
+            "again"
+        )
 
     def overtaken(self, sequence: int) -> None:
         self._note(

@@ -17,7 +17,14 @@ from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.folded import empty_folded, folded_at
 from topicfold.compaction.merging import merge_small_files
 from topicfold.compaction.plan import SliceResult
-from topicfold.compaction.publishing import lost_growth, noted_sequence, publish, require_usable, restore_lost
+from topicfold.compaction.publishing import (
+    drop_gone,
+    lost_growth,
+    noted_sequence,
+    publish,
+    require_usable,
+    restore_lost,
+)
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.port import LogIdentity
@@ -80,8 +87,8 @@ class Compactor:
         self._keep = keep
         self._log_start = log_start
         self._claims = Claims(self._root)
-        self.lost: Path | None = None
-        """A file whose rows a growing table lacks for good: it is missing, and its rows' records have been trimmed."""
+        self.lost: Sequence[Path] = ()
+        """Missing files whose rows their tables lack for good, as no commit is left to fold the rows from."""
         require_usable(root)
         self.base = self._newest()
         self.altered: Sequence[Alteration] = ()
@@ -89,6 +96,8 @@ class Compactor:
         if self.base.commit:
             self.altered = publish(self._root, self.base.commit)
             restore_lost(self._root, self.base.commit)
+            gone = drop_gone(self._root, ("commits", *(GROWING_TABLES if self.lost else ())))
+            self.lost = sorted({*self.lost, *gone})
 
     def take(self, run: Run, slices: int, waiting: Callable[[int], None] = lambda sequence: None) -> Done | None:
         """Have `run` fold a batch in `slices` parts; commit and publish it. None if there is nothing new.
@@ -176,10 +185,10 @@ class Compactor:
                 continue
             lost = lost_growth(self._root, commit)
             if lost is None:
-                newest, self.lost = commit, None
+                newest, self.lost = commit, ()
                 break
             if newest is None:
-                newest, self.lost = commit, lost
+                newest, self.lost = commit, (lost,)
         if newest is not None:
             return Base(newest, folded_at(self._root, newest), sequence)
         if reason is not None:

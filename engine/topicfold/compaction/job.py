@@ -34,6 +34,7 @@ from topicfold.compaction.sources import stream_of
 from topicfold.compaction.spark_errors import (
     AGAIN_HINT,
     cause_in,
+    is_late_worker,
     is_of_checkpoint,
     known_error,
     naming_lost_jvm,
@@ -55,6 +56,9 @@ _AWAY_SECONDS = 120.0
 """How long to wait, between two batches, for a log that does not answer; the same as Spark's
 `kafkaConsumer.pollTimeoutMs` within a batch."""
 _PAUSE_SECONDS = 1.0
+_MOST_STARTS = 4
+"""How often to start a stream whose Python worker is late. Spark waits ten seconds, which no setting changes, for the
+worker that looks for a file's end. That is part of no task, and Spark starts only tasks again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +87,13 @@ def _take_no_notice(*_: object) -> None:
 class Listener:
     """Callbacks about the job's progress. They may be called in any thread.
 
-    - `loses`: at the start, with a file whose rows its table lacks from now on.
+    - `loses`: at the start, with each file whose rows its table lacks from now on.
     - `alters`: at the start, with each change by somebody else to rows of the tables that was found then.
     - `begins`: before Spark is started, with the number of records beyond the snapshot.
     - `folds`: once Spark has started.
     - `commits`: for each committed batch, with the log's facts at that time; with `once`, those at the start.
     - `waits`: once for each commit that another job is working on, with its number.
+    - `late`: each time the stream is started again because a Python worker of Spark did not start in time.
     - `overtaken`: for each batch that was for nothing, as another job made a commit with all of it; with its number.
     - `away`: with the reason why the log does not answer; with "" once it does again.
     - `stops`: at the first signal.
@@ -100,6 +105,7 @@ class Listener:
     begins: Callable[[int], None] = _take_no_notice
     folds: Callable[[], None] = _take_no_notice
     waits: Callable[[int], None] = _take_no_notice
+    late: Callable[[], None] = _take_no_notice
     overtaken: Callable[[int], None] = _take_no_notice
     away: Callable[[str], None] = _take_no_notice
     stops: Callable[[], None] = _take_no_notice
@@ -146,8 +152,8 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
             events = _require_continuation(settings, options.root, facts, compactor.base)
             # Whether it can be is worth knowing before Spark is started.
             options.root.mkdir(parents=True, exist_ok=True)
-        if compactor.lost:
-            listener.loses(compactor.lost)
+        for path in compactor.lost:
+            listener.loses(path)
         for alteration in compactor.altered:
             listener.alters(alteration)
         has_all = options.once and compactor.base.start == facts.end
@@ -225,11 +231,24 @@ class _Job:
         """Run until the stream ends. Return True if nothing is left to do, False if another run has to continue.
 
         That is so if another job overtook this one and the log was then trimmed: the other run starts from its commit.
+        A stream whose Python worker did not start in time is started again.
 
         Raises:
             TopicfoldError: what stopped a batch or kept the stream from starting, or LogUnavailable for any other
                 failure of Spark's.
         """
+        for _ in range(_MOST_STARTS - 1):
+            try:
+                return self._run_stream()
+            except LogUnavailable as error:
+                if self._stop.is_said or not is_late_worker(error):
+                    raise
+                self._error = None
+                self._listener.late()
+        return self._run_stream()
+
+    def _run_stream(self) -> bool:
+        """Run one stream, as `run` does."""
         options, is_on_kafka = self._options, self._settings.kafka_bootstrap is not None
         try:
             writer = self._records().writeStream.foreachBatch(self._take)

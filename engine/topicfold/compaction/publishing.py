@@ -8,6 +8,7 @@ nothing, nor does a job that was overtaken: each version names its commit as Del
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -97,10 +98,11 @@ def restore_lost(root: Path, newest: Commit) -> None:
 
 
 def lost_growth(root: Path, newest: Commit) -> Path | None:
-    """Return a missing file whose rows, added by commits up to `newest`, the growing tables do not have; else None.
+    """Return a missing file with rows that the growing tables need for the commits up to `newest`; else None.
 
     It may be a commit that was damaged before it was published, so that nobody knows its files. A copy made while the
-    job ran may lack files. Commits that were removed are assumed to have been published.
+    job ran may lack files, whether a table names them or not. Commits that were removed are assumed to have been
+    published.
     """
     unpublished = _unpublished(root, newest)
     try:
@@ -108,10 +110,42 @@ def lost_growth(root: Path, newest: Commit) -> Path | None:
     except SnapshotDamaged as error:
         return Path(error.values["path"])
     for table in GROWING_TABLES:
+        if gone := [path for path in _gone(root, table) if not _is_later(path, newest)]:
+            return gone[0]
         for _, added in _lacking(root, newest, table):
             if missing := next((path for path in added if not path.exists()), None):
                 return missing
     return None
+
+
+def drop_gone(root: Path, tables: Collection[str]) -> Sequence[Path]:
+    """Drop from these tables the files that they name and that are gone: with them nobody can read any row.
+
+    Returns their paths. If somebody else writes a table meanwhile, it stays as it is.
+
+    Raises:
+        SnapshotDamaged: a Delta log cannot be read, or takes no change.
+    """
+    dropped: list[Path] = []
+    for table in tables:
+        delta, gone = opened(root, table), _gone(root, table)
+        names = [path.name for path in gone]
+        if gone and write_version(delta, root / table, [], names, int(time.time() * 1000), None):
+            sync_entry(root / table, delta.version() + 1)
+            dropped += gone
+    return dropped
+
+
+def _gone(root: Path, table: str) -> Sequence[Path]:
+    """Return the files that the newest version of a table names and that are missing."""
+    paths = (root / table / name for name in sorted(active_files(root, table)))
+    return [path for path in paths if not path.exists()]
+
+
+def _is_later(path: Path, commit: Commit) -> bool:
+    """Return whether a file has only rows of commits after `commit`; a merged file may have rows of any."""
+    number = path.name.partition("-")[0]
+    return number.isdecimal() and int(number) > commit.sequence
 
 
 def _lacking(root: Path, newest: Commit, table: str) -> Iterator[tuple[Commit, list[Path]]]:

@@ -48,6 +48,9 @@ _SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.python.worker.reuse": "true",
+    # So long a worker waits for Java, which may be as slow as itself on a busy machine. After 15 seconds, the default,
+    # one that Java had given up would print a traceback.
+    "spark.python.authenticate.socketTimeout": "600s",
     # By default Spark keeps the last records read, of every partition and even of ended queries, for five minutes.
     "spark.kafka.consumer.fetchedData.cache.timeout": "5s",
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",

@@ -91,6 +91,12 @@ def known_error(text: str, root: Path) -> TopicfoldError | None:
     return None
 
 
+def is_late_worker(error: TopicfoldError) -> bool:
+    """Return whether `error` was translated from Spark's, that a Python worker did not start in time."""
+    cause = error.__cause__
+    return isinstance(cause, Exception) and _LATE_WORKER in text_of(cause)
+
+
 def text_of(error: Exception) -> str:
     """Return what Spark says of a failure, with Java's causes if the message names none."""
     text = str(error)
