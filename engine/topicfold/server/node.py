@@ -14,9 +14,9 @@ from topicfold.model.permissions import Need, Right
 from topicfold.model.policy.limits import Limits
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding import Finding
+from topicfold.runtime.kafka.upkeep import Upkeep
 from topicfold.runtime.listings import Listings
 from topicfold.runtime.reading import Reading
-from topicfold.runtime.upkeep import Upkeep
 from topicfold.runtime.writing import Writing
 from topicfold.server.auth.authorizer import Authorizer, Place
 from topicfold.server.in_flight import InFlight

@@ -11,7 +11,7 @@ from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable
 from topicfold.model.adoption import KafkaTopic
 from topicfold.model.events import Verdict
 from topicfold.model.updates import Refuse
-from topicfold.runtime.kafka_topics import KafkaTopics
+from topicfold.runtime.kafka.topics import KafkaTopics
 
 
 @pytest.fixture

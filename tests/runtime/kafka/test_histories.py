@@ -15,9 +15,9 @@ from topicfold.errors import FixRequest, OutcomeUnknown, Reread, Wait
 from topicfold.model.adoption import KafkaTopic
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
-from topicfold.runtime import kafka_writing
+from topicfold.runtime.kafka import writing as kafka_writing
+from topicfold.runtime.kafka.upkeep import Upkeep, UpkeepOptions
 from topicfold.runtime.topic_counts import count_topics
-from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
 
 NAMES = ("a", "b", "c")
 NODES = 3

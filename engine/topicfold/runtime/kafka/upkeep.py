@@ -14,11 +14,11 @@ import structlog
 
 from topicfold.cluster.port import Cluster
 from topicfold.errors import ClusterUnavailable, TopicfoldError
-from topicfold.runtime.cluster_follower import ClusterFollower
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.kafka_repair import KafkaRepair
-from topicfold.runtime.kafka_topics import KafkaTopics
-from topicfold.runtime.kafka_writing import KafkaWriting
+from topicfold.runtime.kafka.follower import ClusterFollower
+from topicfold.runtime.kafka.repair import KafkaRepair
+from topicfold.runtime.kafka.topics import KafkaTopics
+from topicfold.runtime.kafka.writing import KafkaWriting
 from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.writing import Writing
 

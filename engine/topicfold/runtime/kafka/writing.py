@@ -35,8 +35,8 @@ from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.model.updates import Refuse, Updater
 from topicfold.runtime.asking import ACTOR, Asked, Written
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.kafka_records import holder_of, record_of
-from topicfold.runtime.kafka_topics import KafkaTopics
+from topicfold.runtime.kafka.records import holder_of, record_of
+from topicfold.runtime.kafka.topics import KafkaTopics
 from topicfold.runtime.tenancy import look_at
 from topicfold.runtime.writing import Writing
 

@@ -15,8 +15,8 @@ from topicfold.errors import ClusterUnavailable, FixRequest, OutcomeUnknown, Top
 from topicfold.model.names import recorded_topic, topic_of_key
 from topicfold.model.records import Pending, Step
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.kafka_records import record_of
-from topicfold.runtime.kafka_writing import KafkaWriting
+from topicfold.runtime.kafka.records import record_of
+from topicfold.runtime.kafka.writing import KafkaWriting
 from topicfold.runtime.slices import CHUNK, Slice
 
 _log = structlog.get_logger(__name__)

@@ -22,12 +22,13 @@ from topicfold.errors import (
 )
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
-from topicfold.runtime import kafka_records, slices, topic_counts
-from topicfold.runtime.cluster_follower import ClusterFollower
-from topicfold.runtime.kafka_records import holder_of
-from topicfold.runtime.kafka_writing import KafkaWriting
+from topicfold.runtime import slices, topic_counts
+from topicfold.runtime.kafka import records as kafka_records
+from topicfold.runtime.kafka.follower import ClusterFollower
+from topicfold.runtime.kafka.records import holder_of
+from topicfold.runtime.kafka.upkeep import Upkeep, UpkeepOptions
+from topicfold.runtime.kafka.writing import KafkaWriting
 from topicfold.runtime.topic_counts import count_topics
-from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
 
 
 @pytest.fixture

@@ -19,8 +19,9 @@ from topicfold.log.codec import encode_event
 from topicfold.model.adoption import KafkaTopic
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
-from topicfold.runtime import cluster_follower, slices
-from topicfold.runtime.cluster_follower import ClusterFollower
+from topicfold.runtime import slices
+from topicfold.runtime.kafka import follower as cluster_follower
+from topicfold.runtime.kafka.follower import ClusterFollower
 
 
 @pytest.fixture(autouse=True)

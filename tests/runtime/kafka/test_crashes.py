@@ -20,9 +20,9 @@ from topicfold.errors import (
 from topicfold.model.adoption import KafkaTopic
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
-from topicfold.runtime import kafka_writing
 from topicfold.runtime.asking import Written
-from topicfold.runtime.kafka_repair import KafkaRepair
+from topicfold.runtime.kafka import writing as kafka_writing
+from topicfold.runtime.kafka.repair import KafkaRepair
 from topicfold.runtime.writing import Writing
 
 
