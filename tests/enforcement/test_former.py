@@ -21,7 +21,7 @@ from topicfold.enforcement.former import FormerSayings
 from topicfold.log.port import Entry
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
-from topicfold.runtime import chain
+from topicfold.runtime.past import chain
 from topicfold.runtime.writing import Writing
 
 

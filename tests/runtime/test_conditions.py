@@ -26,8 +26,8 @@ from topicfold.model.desired import replace_members
 from topicfold.model.names import parse_topic
 from topicfold.model.policy.changes import change_namespace, change_topic, set_value
 from topicfold.model.records import EMPTY, NamespaceRecord, TenantRecord, TopicRecord
+from topicfold.runtime.past.rollback import roll_back
 from topicfold.runtime.policy_service import TopicPoliciesService
-from topicfold.runtime.rollback import roll_back
 
 REPLICATION = "replicationClusters"
 BOTH = ("standalone", "east")

@@ -29,7 +29,7 @@ from topicfold.runtime.barrier import Barriers
 from topicfold.runtime.examiner import Examiner
 from topicfold.runtime.freshness import Freshness, why_unsafe
 from topicfold.runtime.left_behind import LeftBehind
-from topicfold.runtime.past import Past
+from topicfold.runtime.past.states import Past
 from topicfold.runtime.reader import Reader
 from topicfold.runtime.readiness import Readiness
 from topicfold.runtime.revision import Revision

@@ -21,7 +21,7 @@ from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.cut import Cuts, NamespaceCut
 from topicfold.runtime.found import Found, Section
-from topicfold.runtime.history import MAX_PAGE_BYTES
+from topicfold.runtime.past.history import MAX_PAGE_BYTES
 from topicfold.server.answers import JSON_TYPE, read_headers
 from topicfold.server.found_items import FoundItems
 from topicfold.server.long_answer import LongAnswer

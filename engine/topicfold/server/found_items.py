@@ -16,7 +16,7 @@ from topicfold.log.payload import MAX_PAYLOAD_BYTES, decode_topic
 from topicfold.model.names import recorded_topic, topic_of_key
 from topicfold.model.permissions import READ_NAMESPACE, READ_TOPIC
 from topicfold.runtime.cut import NamespaceCut
-from topicfold.runtime.history import MAX_PAGE_BYTES
+from topicfold.runtime.past.history import MAX_PAGE_BYTES
 from topicfold.runtime.reading import TopicView
 from topicfold.runtime.slices import CHUNK, Slice
 from topicfold.server.node import Node

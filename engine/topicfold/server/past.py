@@ -16,9 +16,9 @@ from topicfold.model.events import AggregateKind
 from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.runtime.asking import Asked, Cut
 from topicfold.runtime.found import Found
-from topicfold.runtime.past import PastNamespace
+from topicfold.runtime.past.states import PastNamespace
+from topicfold.runtime.past.versions import OFFSET
 from topicfold.runtime.revision import Revision
-from topicfold.runtime.versions import OFFSET
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace
 from topicfold.server.parameters import Declared

@@ -11,8 +11,8 @@ from topicfold.model.events import GENESIS, AggregateKind
 from topicfold.model.records import TopicRecord
 from topicfold.model.updates import Stored
 from topicfold.rfc3339 import brief_time_text
-from topicfold.runtime.chain import Chain, Link, missing
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.past.chain import Chain, Link, missing
 from topicfold.runtime.revision import Revision
 from topicfold.runtime.update import Target
 

@@ -11,7 +11,7 @@ from tests.builders import an_id, topic_put
 from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.log.codec import encode_audit, encode_event
 from topicfold.model.events import AuditTrail
-from topicfold.runtime.past_times import first_time_ms, position_at
+from topicfold.runtime.past.times import first_time_ms, position_at
 
 times = st.lists(st.one_of(st.none(), st.integers(1, 50)), max_size=80)
 

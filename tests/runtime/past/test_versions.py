@@ -13,7 +13,7 @@ from tests.runtime.nodes import ORDERS, Node, turns
 from topicfold import errors
 from topicfold.log.port import Entry
 from topicfold.model.records import NamespaceRecord, TopicRecord
-from topicfold.runtime.versions import find_version, version_at
+from topicfold.runtime.past.versions import find_version, version_at
 
 
 async def test_a_record_is_read_as_it_was_at_each_position(orders: Node) -> None:

@@ -13,8 +13,8 @@ from topicfold.model.records import EMPTY, Record, TopicRecord, UnreadableRecord
 from topicfold.model.updates import Refuse, Updater, of_topic
 from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.past.versions import find_version
 from topicfold.runtime.policies import below_topics
-from topicfold.runtime.versions import find_version
 from topicfold.runtime.writing import Writing
 
 RESTORED = ("labels", "properties", "local", "global_")

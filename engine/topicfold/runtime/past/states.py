@@ -22,7 +22,7 @@ from topicfold.model.names import split_topic
 from topicfold.own_thread import is_cancelled
 from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.fair_semaphore import ASKER, FairSemaphore
-from topicfold.runtime.past_times import BLOCK, first_time_ms, position_at, surplus
+from topicfold.runtime.past.times import BLOCK, first_time_ms, position_at, surplus
 from topicfold.runtime.refold import refold
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.snapshots import Snapshots

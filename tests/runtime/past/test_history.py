@@ -16,7 +16,7 @@ from topicfold.model.events import Audit
 from topicfold.model.policy.changes import change_topic, set_value
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime import slices
-from topicfold.runtime.history import read_history
+from topicfold.runtime.past.history import read_history
 
 
 async def test_a_history_tells_who_changed_what_when_and_why(node: Node) -> None:
@@ -232,7 +232,7 @@ async def test_a_log_that_does_not_answer_ends_a_page_early(orders: Node, monkey
     for number in range(5):
         await orders.label(number=str(number))
     read = orders.log.read
-    monkeypatch.setattr("topicfold.runtime.chain._BLOCK", 1)
+    monkeypatch.setattr("topicfold.runtime.past.chain._BLOCK", 1)
     calls: list[int] = []
 
     async def sometimes(partition: int, offset: int, limit: int) -> list[LogEntry]:
@@ -334,7 +334,7 @@ async def test_a_page_of_large_records_ends_early_and_is_gone_on_from(
     for number in range(5):
         await orders.label(number=str(number))
     whole = await history(orders)
-    monkeypatch.setattr("topicfold.runtime.history.MAX_PAGE_BYTES", 1)
+    monkeypatch.setattr("topicfold.runtime.past.history.MAX_PAGE_BYTES", 1)
     entries, before, pages = [], "", 0
     while not pages or before:
         page = await history(orders, before=before)

@@ -23,7 +23,7 @@ from topicfold.log.port import Entry, LogIdentity
 from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, AuditTrail, partition_of
 from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.fair_semaphore import ASKER
-from topicfold.runtime.past import MAX_AT_ONCE, Past, PastNamespace, Place
+from topicfold.runtime.past.states import MAX_AT_ONCE, Past, PastNamespace, Place
 from topicfold.runtime.snapshots import Snapshots
 from topicfold.state.fold import PartitionState
 
@@ -257,7 +257,7 @@ async def test_what_was_built_is_kept_for_the_next_page() -> None:
 
 
 async def test_only_so_many_topics_are_kept_beside_those_of_the_last_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.runtime.past.MAX_KEPT_TOPICS", 12)
+    monkeypatch.setattr("topicfold.runtime.past.states.MAX_KEPT_TOPICS", 12)
     log = TrimmedLog(some_log())
     past = past_of(log)
     for position, kept in ((5, [5]), (7, [5, 7]), (9, [9]), (2, [9, 2])):
@@ -268,7 +268,7 @@ async def test_only_so_many_topics_are_kept_beside_those_of_the_last_question(mo
 
 
 async def test_of_many_small_namespaces_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.runtime.past.MAX_KEPT", 2 * len(HERE))
+    monkeypatch.setattr("topicfold.runtime.past.states.MAX_KEPT", 2 * len(HERE))
     past = past_of(TrimmedLog(some_log()))
     for position in (5, 6, 7, 5, 8):
         await at(past, position)
