@@ -25,8 +25,9 @@ from topicfold.model import (
     selector_text,
 )
 from topicfold.model.policy import values
-from topicfold.runtime import snapshots, updates
+from topicfold.runtime import snapshots
 from topicfold.runtime.watching import window
+from topicfold.runtime.writing import updates
 from topicfold.server import (
     find,
     guard,

@@ -17,7 +17,7 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.past.history import Page, read_history
 from topicfold.runtime.past.rollback import roll_back, version_to_restore
 from topicfold.runtime.past.versions import version_at
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 ORDERS, OTHER = parse_topic("orders"), parse_topic("other")
 VERSIONS, BETWEEN = 5, 120

@@ -13,7 +13,7 @@ from topicfold.model.events import AggregateKind, Audit, AuditTrail
 from topicfold.runtime.past.history import Page, read_history
 from topicfold.runtime.past.rollback import roll_back, version_to_restore
 from topicfold.runtime.past.versions import Version, version_at
-from topicfold.runtime.update import Target
+from topicfold.runtime.writing.update import Target
 
 TTL = "messageTTLInSeconds"
 AT_THE_BEGINNING = (("partitions",), None, 0)

@@ -32,9 +32,9 @@ from topicfold.model.records import Grants, NamespaceRecord, TenantRecord, Topic
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listed_labels import listed_labels
-from topicfold.runtime.refusals import namespace_not_found, tenant_not_found
 from topicfold.runtime.tenancy import namespaces_of
 from topicfold.runtime.unreadable import unreadable
+from topicfold.runtime.writing.refusals import namespace_not_found, tenant_not_found
 from topicfold.state.operations import Settled
 from topicfold.state.topic_table import TopicTable
 

@@ -21,9 +21,9 @@ from topicfold.model.names import TopicName
 from topicfold.model.permissions import ADMINISTER_NAMESPACE, MANAGE_TOPIC, READ_TOPIC, UPDATE_TOPIC, Access
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.asking import Cut
-from topicfold.runtime.dry_run import would_change, would_create
 from topicfold.runtime.policies import below_topics
 from topicfold.runtime.reading import TopicView
+from topicfold.runtime.writing.dry_run import would_change, would_create
 from topicfold.server.answers import UNCHANGED, dry_answer, read_answer, record_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write, settled
 from topicfold.server.bodies import json_body

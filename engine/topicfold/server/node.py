@@ -17,7 +17,7 @@ from topicfold.runtime.finding import Finding
 from topicfold.runtime.kafka.upkeep import Upkeep
 from topicfold.runtime.listings import Listings
 from topicfold.runtime.reading import Reading
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 from topicfold.server.auth.authorizer import Authorizer, Place
 from topicfold.server.in_flight import InFlight
 from topicfold.server.long_answer import LongAnswers

@@ -23,7 +23,7 @@ from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime.asking import Written
 from topicfold.runtime.kafka import writing as kafka_writing
 from topicfold.runtime.kafka.repair import KafkaRepair
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 
 async def test_an_outage_after_the_log_decided_is_an_unknown_outcome_and_the_same_key_settles_it(

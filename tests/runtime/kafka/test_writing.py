@@ -33,7 +33,7 @@ from topicfold.model.events import Verdict
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 UNSAFE_NAMES = ["a b", "große", "a*", "__internal", "_schemas", LOG_TOPIC]
 

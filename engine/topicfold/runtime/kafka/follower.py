@@ -26,7 +26,7 @@ from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.slices import CHUNK, Slice
 from topicfold.runtime.tenancy import look_at
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 _log = structlog.get_logger(__name__)
 

@@ -20,7 +20,7 @@ from topicfold.runtime.kafka.repair import KafkaRepair
 from topicfold.runtime.kafka.topics import KafkaTopics
 from topicfold.runtime.kafka.writing import KafkaWriting
 from topicfold.runtime.task_end import end_tasks
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 _log = structlog.get_logger(__name__)
 

@@ -38,7 +38,7 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.kafka.records import holder_of, record_of
 from topicfold.runtime.kafka.topics import KafkaTopics
 from topicfold.runtime.tenancy import look_at
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 _LOOKS = 5
 _AT_ONCE = 16

@@ -27,7 +27,7 @@ from topicfold.model.records import UnreadableRecord
 from topicfold.model.updates import Stored
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.slices import Slice
-from topicfold.runtime.update import Target
+from topicfold.runtime.writing.update import Target
 from topicfold.state.aggregate import Aggregate, Etag
 
 _BLOCK = 100

@@ -19,7 +19,7 @@ from topicfold.model.updates import Stored
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.past.chain import Chain, Gap, Link, Place, missing
 from topicfold.runtime.past.versions import MAX_LINKS, Version, version_of
-from topicfold.runtime.update import Target
+from topicfold.runtime.writing.update import Target
 
 MAX_PAGE_BYTES = 4 * 1024 * 1024
 """Bytes of records on one page, of which the last may be beyond: of the largest there may be, 128."""

@@ -15,7 +15,7 @@ from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.past.versions import find_version
 from topicfold.runtime.policies import below_topics
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 RESTORED = ("labels", "properties", "local", "global_")
 """The members of a topic's record that are restored. Grants are none of them: what was revoked stays revoked."""

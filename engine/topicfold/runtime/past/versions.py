@@ -14,7 +14,7 @@ from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.past.chain import Chain, Link, missing
 from topicfold.runtime.revision import Revision
-from topicfold.runtime.update import Target
+from topicfold.runtime.writing.update import Target
 
 MAX_LINKS = 10_000
 """Events looked at for one request."""

@@ -28,7 +28,7 @@ from topicfold.model.kafka_steps import is_only_made
 from topicfold.model.records import Record, UnreadableRecord
 from topicfold.model.updates import Postponed, Refuse, namespace_missing
 from topicfold.runtime.unreadable import newer_schema
-from topicfold.runtime.update import Base, Target, Update
+from topicfold.runtime.writing.update import Base, Target, Update
 from topicfold.state.aggregate import NO_ETAG, Aggregate, Etag
 
 MAX_GROUP = 256

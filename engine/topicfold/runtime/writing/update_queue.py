@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from topicfold.model.events import AggregateKind
-from topicfold.runtime.update import Base, Target, Update
+from topicfold.runtime.writing.update import Base, Target, Update
 
 YIELD_SECONDS = 0.012
 WINS_BEFORE_YIELD = 4

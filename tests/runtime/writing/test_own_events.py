@@ -6,9 +6,9 @@ import pytest
 
 from tests.builders import an_id
 from topicfold.model.records import TopicRecord
-from topicfold.runtime import own_events
-from topicfold.runtime.group_commit import GroupCommit
-from topicfold.runtime.own_events import OwnEvents
+from topicfold.runtime.writing import own_events
+from topicfold.runtime.writing.group_commit import GroupCommit
+from topicfold.runtime.writing.own_events import OwnEvents
 
 
 def with_record(payload: bytes = b"") -> GroupCommit:

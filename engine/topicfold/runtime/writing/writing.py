@@ -28,12 +28,12 @@ from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.model.updates import Refuse, Updater
 from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.at_once import each_at_once
-from topicfold.runtime.conditions import Conditions, MustLook
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.pending import check_body
-from topicfold.runtime.refusals import refusal
 from topicfold.runtime.tenancy import look_at, namespaces_of, tenant_exists
-from topicfold.runtime.update import Target, Update
+from topicfold.runtime.writing.conditions import Conditions, MustLook
+from topicfold.runtime.writing.pending import check_body
+from topicfold.runtime.writing.refusals import refusal
+from topicfold.runtime.writing.update import Target, Update
 from topicfold.state.operations import Settled
 
 _AT_ONCE = 32

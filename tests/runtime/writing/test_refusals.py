@@ -6,8 +6,8 @@ import pytest
 
 from tests.builders import NAMESPACE, TOPIC
 from topicfold.model.events import AggregateKind, Verdict, is_refusal
-from topicfold.runtime.refusals import refusal
-from topicfold.runtime.update import Target
+from topicfold.runtime.writing.refusals import refusal
+from topicfold.runtime.writing.update import Target
 from topicfold.wire.problems import status_of
 
 OF_A_NEWER_NODE = 77

@@ -8,8 +8,8 @@ import pytest
 
 from tests.builders import NAMESPACE, TOPIC, an_id, operation
 from topicfold.model.events import AggregateKind
-from topicfold.runtime.update import Base, Target, Update
-from topicfold.runtime.update_queue import WINS_BEFORE_YIELD, YIELD_SECONDS, UpdateQueue
+from topicfold.runtime.writing.update import Base, Target, Update
+from topicfold.runtime.writing.update_queue import WINS_BEFORE_YIELD, YIELD_SECONDS, UpdateQueue
 
 BASE = Base(1, an_id(1), an_id(2))
 

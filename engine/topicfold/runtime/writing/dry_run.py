@@ -12,13 +12,13 @@ from topicfold.model.events import AggregateKind, Operation, Verdict, is_refusal
 from topicfold.model.names import TopicName
 from topicfold.model.updates import Updater
 from topicfold.runtime.asking import Asked, Written
-from topicfold.runtime.conditions import Conditions, MustLook
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.group_commit import run_group
 from topicfold.runtime.reading import Reading
-from topicfold.runtime.refusals import refusal
 from topicfold.runtime.tenancy import look_at
-from topicfold.runtime.update import Target, Update
+from topicfold.runtime.writing.conditions import Conditions, MustLook
+from topicfold.runtime.writing.group_commit import run_group
+from topicfold.runtime.writing.refusals import refusal
+from topicfold.runtime.writing.update import Target, Update
 
 
 async def would_create(engine: Engine, name: TopicName, creation: Updater, asked: Asked) -> Written:

@@ -29,7 +29,7 @@ from topicfold.model.events import Verdict
 from topicfold.model.grants import MAX_ROLES
 from topicfold.model.names import argument
 from topicfold.model.policy.retention import QUOTA_EXCEEDS, RETENTION_BELOW
-from topicfold.runtime.update import Target
+from topicfold.runtime.writing.update import Target
 
 _CLUSTERS_HINT = "GET /admin/v2/clusters lists those there are."
 

@@ -21,10 +21,10 @@ from topicfold.model.policy.values import Value
 from topicfold.model.records import EMPTY, NamespaceRecord, Record, TenantRecord, TopicRecord
 from topicfold.model.system_topics import is_heartbeat_namespace
 from topicfold.model.updates import Postponed, Refuse, Stored, Updater
-from topicfold.runtime.cluster_rules import cluster_partitions, refusal_of_clusters, unknown_clusters
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.policies import below_topics, namespace_policies
 from topicfold.runtime.reading import Reading
+from topicfold.runtime.writing.cluster_rules import cluster_partitions, refusal_of_clusters, unknown_clusters
 
 REPLICATION = "replicationClusters"
 SHADOWS = "shadowTopics"

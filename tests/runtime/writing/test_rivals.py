@@ -10,7 +10,7 @@ from tests.builders import TOPIC, topic_put
 from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.log.codec import encode_event
-from topicfold.runtime import update_queue
+from topicfold.runtime.writing import update_queue
 
 
 def lose_against(node: Node, number: int) -> None:

@@ -10,7 +10,7 @@ from tests.memory_log import MemoryStore
 from tests.runtime.nodes import ORDERS, running, turns
 from topicfold.errors import AlreadyExists
 from topicfold.model.records import TopicRecord
-from topicfold.runtime.dry_run import would_change, would_create
+from topicfold.runtime.writing.dry_run import would_change, would_create
 
 
 async def test_what_was_just_done_on_another_node_counts(store: MemoryStore) -> None:

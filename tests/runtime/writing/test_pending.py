@@ -11,8 +11,8 @@ import pytest
 from tests.builders import NAMESPACE, TOPIC, an_id, operation
 from topicfold.errors import KeyReused, LogUnavailable
 from topicfold.model.events import AggregateKind, Audit, Verdict
-from topicfold.runtime.pending import PendingUpdates
-from topicfold.runtime.update import Target, Update
+from topicfold.runtime.writing.pending import PendingUpdates
+from topicfold.runtime.writing.update import Target, Update
 from topicfold.state.aggregate import Etag
 from topicfold.state.operations import Settled
 

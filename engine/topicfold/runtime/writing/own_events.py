@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from topicfold.model.records import Record
-from topicfold.runtime.group_commit import GroupCommit
+from topicfold.runtime.writing.group_commit import GroupCommit
 
 MAX_EVENTS = 10_000
 MAX_RECORDS = 1_024

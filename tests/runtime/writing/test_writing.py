@@ -22,7 +22,7 @@ from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime import tenancy
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.refusals import refusal
+from topicfold.runtime.writing.refusals import refusal
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from topicfold.state.fold import PartitionState
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.runtime.updates.RETRY_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr("topicfold.runtime.writing.updates.RETRY_AFTER_SECONDS", 0.0)
 
 
 async def sent_and_then_failing(

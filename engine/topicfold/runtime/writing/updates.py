@@ -26,11 +26,11 @@ from topicfold.log.port import Log, LogDenied, LogFull
 from topicfold.model.events import GENESIS, AggregateKind, Event, Kind
 from topicfold.runtime.barrier import Barriers
 from topicfold.runtime.freshness import Freshness
-from topicfold.runtime.group_commit import GroupCommit, event_of, run_group
-from topicfold.runtime.own_events import OwnEvents
-from topicfold.runtime.pending import PendingUpdates, check_body, denied, expired, stopping, unknown
-from topicfold.runtime.update import Base, Target, Update
-from topicfold.runtime.update_queue import UpdateQueue
+from topicfold.runtime.writing.group_commit import GroupCommit, event_of, run_group
+from topicfold.runtime.writing.own_events import OwnEvents
+from topicfold.runtime.writing.pending import PendingUpdates, check_body, denied, expired, stopping, unknown
+from topicfold.runtime.writing.update import Base, Target, Update
+from topicfold.runtime.writing.update_queue import UpdateQueue
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState

@@ -16,8 +16,8 @@ from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Audit, AuditTr
 from topicfold.model.labels import LabelRules
 from topicfold.model.records import Record, TopicRecord, frozen
 from topicfold.model.updates import Postponed, Updater
-from topicfold.runtime.group_commit import MAX_GROUP, GroupCommit, run_group
-from topicfold.runtime.update import Target, Update
+from topicfold.runtime.writing.group_commit import MAX_GROUP, GroupCommit, run_group
+from topicfold.runtime.writing.update import Target, Update
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag
 from topicfold.wire.headers import MAX_CHANGE_REASON_LENGTH
 

@@ -13,7 +13,7 @@ from topicfold.errors import KeyReused, LogUnavailable, OutcomeUnknown, Topicfol
 from topicfold.log.port import LogDenied
 from topicfold.model.events import Operation, operation_text
 from topicfold.runtime.tracker import no_further
-from topicfold.runtime.update import Update
+from topicfold.runtime.writing.update import Update
 from topicfold.state.operations import Settled
 
 

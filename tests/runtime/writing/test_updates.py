@@ -22,8 +22,8 @@ from topicfold.model.events import GENESIS, AggregateKind, Audit, Event, Kind, O
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import Updater
-from topicfold.runtime.pending import PendingUpdates
-from topicfold.runtime.update import Update
+from topicfold.runtime.writing.pending import PendingUpdates
+from topicfold.runtime.writing.update import Update
 from topicfold.state import fold
 
 
@@ -91,9 +91,9 @@ async def test_two_nodes_that_write_one_topic_at_once_both_get_through(orders: N
 
 
 async def test_what_is_remembered_of_events_of_ours_is_bounded(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.runtime.own_events.MAX_RECORDS", 5)
-    monkeypatch.setattr("topicfold.runtime.own_events.MAX_EVENTS", 5)
-    monkeypatch.setattr("topicfold.runtime.updates.RETRY_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr("topicfold.runtime.writing.own_events.MAX_RECORDS", 5)
+    monkeypatch.setattr("topicfold.runtime.writing.own_events.MAX_EVENTS", 5)
+    monkeypatch.setattr("topicfold.runtime.writing.updates.RETRY_AFTER_SECONDS", 0.0)
     orders.log.fate = orders.log.lose_and_say_so
     write = asyncio.create_task(orders.label(team="pay"))
     while orders.log.tries < 15:
@@ -116,7 +116,7 @@ async def test_an_append_that_is_lost_is_tried_again(orders: Node) -> None:
 async def test_an_event_that_flies_is_not_sent_again_before_it_is_long_overdue(
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicfold.runtime.updates.RETRY_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr("topicfold.runtime.writing.updates.RETRY_AFTER_SECONDS", 0.0)
     orders.log.fate = orders.log.hold
     write = asyncio.create_task(orders.label(team="pay"))
     await turns()
@@ -150,7 +150,7 @@ async def test_an_append_that_is_denied_but_lands_counts_once(orders: Node) -> N
 
 
 async def test_of_all_attempts_on_one_base_one_is_accepted(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.runtime.updates.RETRY_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr("topicfold.runtime.writing.updates.RETRY_AFTER_SECONDS", 0.0)
     orders.log.fate = lambda *append: (orders.log.hold(*append), orders.log.lose_and_say_so(*append))
     write = asyncio.create_task(orders.label(team="pay"))
     await turns(30)
@@ -167,7 +167,7 @@ async def test_of_all_attempts_on_one_base_one_is_accepted(orders: Node, monkeyp
 async def test_an_append_that_never_comes_back_is_tried_again_in_the_end(
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicfold.runtime.updates.RESEND_AFTER_SECONDS", -1.0)
+    monkeypatch.setattr("topicfold.runtime.writing.updates.RESEND_AFTER_SECONDS", -1.0)
     orders.log.fate = orders.log.lose
     write = asyncio.create_task(orders.label(team="pay"))
     await turns()
@@ -293,7 +293,7 @@ async def test_a_namespaces_delete_travels_alone(node: Node) -> None:
 
 
 async def test_when_too_many_wait_the_next_is_turned_away(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.runtime.updates.MAX_WAITING", 1)
+    monkeypatch.setattr("topicfold.runtime.writing.updates.MAX_WAITING", 1)
     orders.log.fate = orders.log.hold
     writes = [asyncio.create_task(orders.label(a=str(number))) for number in range(2)]
     await turns()
@@ -323,7 +323,7 @@ async def test_who_comes_while_an_event_flies_is_not_held_up_by_those_who_wait(
 
 
 async def test_who_waits_no_more_makes_room_while_an_event_flies(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.runtime.updates.MAX_WAITING", 5)
+    monkeypatch.setattr("topicfold.runtime.writing.updates.MAX_WAITING", 5)
     orders.log.fate = orders.log.hold
     first = asyncio.create_task(orders.label(team="pay"))
     await turns()
