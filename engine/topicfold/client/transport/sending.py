@@ -19,11 +19,11 @@ import httpx2
 
 from topicfold.client.argument_types import taking_what_it_states
 from topicfold.client.call import Answer, Call, age_seconds, refusing_half_characters, require_confirmed
-from topicfold.client.connecting import DEFAULT_URL, Identity, http_options
-from topicfold.client.conversation import Attempt, Outcome, Pause, RetryRule, conversation
-from topicfold.client.environment import proxy_of
 from topicfold.client.errors import UnexpectedAnswer
-from topicfold.client.silence import BROKE_OFF, HUNG_UP, NoAnswer, Server
+from topicfold.client.transport.connecting import DEFAULT_URL, Identity, http_options
+from topicfold.client.transport.conversation import Attempt, Outcome, Pause, RetryRule, conversation
+from topicfold.client.transport.environment import proxy_of
+from topicfold.client.transport.silence import BROKE_OFF, HUNG_UP, NoAnswer, Server
 from topicfold.errors import InvalidRequest, Resync, TopicfoldError
 from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace
 from topicfold.wire import headers

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from topicfold.client.environment import system_trust
+from topicfold.client.transport.environment import system_trust
 from topicfold.errors import BadSetting
 from topicfold.pem import CERTIFICATE, expired, require_current, require_pair, require_pem, tls_reason
 

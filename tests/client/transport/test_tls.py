@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tests.server.auth.authority import Authority
-from topicfold.client.tls import RenewedTls
+from topicfold.client.transport.tls import RenewedTls
 
 _SECONDS = 60
 

@@ -106,7 +106,7 @@ def test_a_proxy_that_cannot_be_used_is_a_bad_setting(unusable: str, monkeypatch
 
 def test_a_socks_proxy_needs_a_package_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
-    monkeypatch.setattr("topicfold.client.environment.find_spec", lambda name: None)
+    monkeypatch.setattr("topicfold.client.transport.environment.find_spec", lambda name: None)
     with pytest.raises(BadSetting, match=r"socks5://127\.0\.0\.1:1") as caught:
         Client(FAR)
     assert "pip install socksio" in caught.value.hint

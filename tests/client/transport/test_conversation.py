@@ -11,7 +11,8 @@ import pytest
 
 from topicfold.client.call import Answer, Call
 from topicfold.client.calls import patch_topic, topic_in
-from topicfold.client.conversation import (
+from topicfold.client.errors import AnswerLost, ServerUnreachable, UnexpectedAnswer
+from topicfold.client.transport.conversation import (
     Attempt,
     Pause,
     RetryRule,
@@ -19,8 +20,7 @@ from topicfold.client.conversation import (
     refusal_of,
     retry_after_seconds,
 )
-from topicfold.client.errors import AnswerLost, ServerUnreachable, UnexpectedAnswer
-from topicfold.client.silence import HUNG_UP, PROXY_HINT, NoAnswer, Server
+from topicfold.client.transport.silence import HUNG_UP, PROXY_HINT, NoAnswer, Server
 from topicfold.errors import (
     FixRequest,
     NewerSchema,

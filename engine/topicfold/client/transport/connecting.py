@@ -11,8 +11,8 @@ from typing import TypedDict
 import httpx2
 
 from topicfold import __version__
-from topicfold.client.environment import system_trust
-from topicfold.client.tls import RenewedTls
+from topicfold.client.transport.environment import system_trust
+from topicfold.client.transport.tls import RenewedTls
 from topicfold.errors import BadSetting, InvalidRequest, TopicfoldError
 from topicfold.loopback import is_loopback
 

@@ -9,14 +9,14 @@ import httpx2
 
 from topicfold.client.async_watch import AsyncWatch
 from topicfold.client.call import Answer, Call
-from topicfold.client.conversation import Attempt, Outcome, Pause
 from topicfold.client.find_calls import Listing
-from topicfold.client.loops import await_in, running_loop
 from topicfold.client.pages import AsyncPager
-from topicfold.client.sending import FAILURES, Sender, redirected, silence_of
-from topicfold.client.silence import NoAnswer
+from topicfold.client.transport.conversation import Attempt, Outcome, Pause
+from topicfold.client.transport.loops import await_in, running_loop
+from topicfold.client.transport.sending import FAILURES, Sender, redirected, silence_of
+from topicfold.client.transport.silence import NoAnswer
+from topicfold.client.transport.whole_answers import read_whole_awaiting
 from topicfold.client.watching import Watching, WatchQuery
-from topicfold.client.whole_answers import read_whole_awaiting
 
 T = TypeVar("T")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import httpx2
 
 from topicfold.client.call import Answer
-from topicfold.client.sending import CONNECT_SECONDS, refusing_what_cannot_be_sent
+from topicfold.client.transport.sending import CONNECT_SECONDS, refusing_what_cannot_be_sent
+from topicfold.client.transport.whole_answers import headers_of
 from topicfold.client.watching import READ_SECONDS, WATCH_PATH, Open
-from topicfold.client.whole_answers import headers_of
 from topicfold.wire import headers
 
 OPENED = 200

@@ -11,7 +11,7 @@ import pytest
 from tests.client.scripted import line, scripted, stream
 from topicfold.client import AsyncClient
 from topicfold.client.frames import Frame
-from topicfold.client.loops import await_in
+from topicfold.client.transport.loops import await_in
 from topicfold.errors import BadSetting
 
 START = line("BOOKMARK", "c0", initial=True)
@@ -38,7 +38,7 @@ def test_closing_in_one_loop_ends_a_watch_that_waits_in_another() -> None:
 
 
 def test_a_loop_that_is_busy_or_ends_is_not_waited_for_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.client.loops.CLOSE_SECONDS", 0.01)
+    monkeypatch.setattr("topicfold.client.transport.loops.CLOSE_SECONDS", 0.01)
     is_busy, may_end = threading.Event(), threading.Event()
 
     async def be_busy() -> None:

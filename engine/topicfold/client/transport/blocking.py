@@ -8,14 +8,14 @@ from typing import Any, Self, TypeVar
 import httpx2
 
 from topicfold.client.call import Answer, Call
-from topicfold.client.conversation import Attempt, Outcome, Pause
 from topicfold.client.find_calls import Listing
 from topicfold.client.pages import Pager
-from topicfold.client.sending import FAILURES, Sender, redirected, silence_of
-from topicfold.client.silence import NoAnswer
+from topicfold.client.transport.conversation import Attempt, Outcome, Pause
+from topicfold.client.transport.sending import FAILURES, Sender, redirected, silence_of
+from topicfold.client.transport.silence import NoAnswer
+from topicfold.client.transport.whole_answers import read_whole
 from topicfold.client.watch import Watch
 from topicfold.client.watching import Watching, WatchQuery
-from topicfold.client.whole_answers import read_whole
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from topicfold.client.answer_shape import has_shape
 from topicfold.client.call import NO_JSON, TOO_LONG, Answer, Call
 from topicfold.client.errors import OLDER_SERVER, UnexpectedAnswer
-from topicfold.client.silence import NoAnswer, Server
+from topicfold.client.transport.silence import NoAnswer, Server
 from topicfold.errors import (
     FixRequest,
     Forbidden,
