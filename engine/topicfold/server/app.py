@@ -17,7 +17,6 @@ from topicfold.server import (
     clusters,
     doctor,
     document,
-    effective,
     explain,
     find,
     fresh_settings,
@@ -26,13 +25,10 @@ from topicfold.server import (
     history,
     label_metrics,
     labels,
-    namespace_policies,
     namespace_properties,
     namespaces,
     native_topics,
-    offload_limits,
     operations,
-    policies,
     properties,
     tenants,
     topics,
@@ -47,6 +43,9 @@ from topicfold.server.guard import Guard
 from topicfold.server.metrics import Metrics
 from topicfold.server.node import Node
 from topicfold.server.ownership import Ownership
+from topicfold.server.policies import effective, offload_limits
+from topicfold.server.policies import namespaces as namespace_policies
+from topicfold.server.policies import topics as topic_policies
 from topicfold.server.routing import RouteTable
 from topicfold.server.tracing import TELEMETRY, TracedRoutes, is_traced
 from topicfold.settings import Settings
@@ -106,7 +105,7 @@ def create_app(
         *grants.operations(node),
         *topics.operations(node),
         *labels.operations(node),
-        *policies.operations(node),
+        *topic_policies.operations(node),
         *properties.operations(node),
         *native_topics.operations(node),
         *find.operations(node),

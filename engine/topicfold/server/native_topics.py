@@ -32,7 +32,7 @@ from topicfold.server.exchange import note_dry_run
 from topicfold.server.node import Node
 from topicfold.server.parameters import Choice, Flag
 from topicfold.server.paths import DOMAIN_IN_QUERY, refuse_partition, topic_in
-from topicfold.server.policy_requests import must_have_policies
+from topicfold.server.policies.requests import must_have_policies
 from topicfold.server.queries import one, query_of
 from topicfold.server.routes import (
     CLUSTER_ERRORS,

@@ -24,8 +24,8 @@ from topicfold.server.answers import written_answer
 from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.node import Node
 from topicfold.server.parameters import Declared
-from topicfold.server.policy_answers import policy_answer
-from topicfold.server.policy_requests import Asking, asking_in, must_be_changeable, number_of, stated_value
+from topicfold.server.policies.answers import policy_answer
+from topicfold.server.policies.requests import Asking, asking_in, must_be_changeable, number_of, stated_value
 
 
 @dataclass(frozen=True, slots=True)

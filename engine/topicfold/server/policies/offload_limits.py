@@ -25,7 +25,7 @@ from topicfold.server.asking import asked_to_write, settled_namespace
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
-from topicfold.server.policy_answers import empty_where_unset, policy_answer
+from topicfold.server.policies.answers import empty_where_unset, policy_answer
 from topicfold.server.routes import NAMESPACE_PATH, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.policy_schema import schema_of
 

@@ -16,8 +16,8 @@ from topicfold.model.policy.values import MAX_TEXT_LENGTH, Kind, Value
 from topicfold.runtime.policies import TopicPolicies
 from topicfold.server.parameters import Declared
 from topicfold.server.paths import decoded
-from topicfold.server.policy_requests import QUOTA_TYPE, Asking
-from topicfold.server.topic_policy import TopicPolicy
+from topicfold.server.policies.requests import QUOTA_TYPE, Asking
+from topicfold.server.policies.topic_policy import TopicPolicy
 
 _RATE = "dispatchRate"
 

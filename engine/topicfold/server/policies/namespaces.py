@@ -39,8 +39,8 @@ from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.parameters import Declared, Flag
 from topicfold.server.paths import namespace_in
-from topicfold.server.policy_answers import done_without_body, empty_where_unset, policy_answer
-from topicfold.server.policy_requests import QUOTA_TYPE
+from topicfold.server.policies.answers import done_without_body, empty_where_unset, policy_answer
+from topicfold.server.policies.requests import QUOTA_TYPE
 from topicfold.server.queries import query_of
 from topicfold.server.routes import NAMESPACE_PATH, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import checked_value, policies_of_namespaces, unset_answer

@@ -28,11 +28,11 @@ from topicfold.server.asking import asked_to_write
 from topicfold.server.node import Node
 from topicfold.server.parameters import Declared
 from topicfold.server.paths import topic_in
-from topicfold.server.policy_answers import done_without_body, empty_where_unset
-from topicfold.server.policy_entries import BacklogQuota, SubscriptionRate
-from topicfold.server.policy_requests import APPLIED, whole_topic
+from topicfold.server.policies.answers import done_without_body, empty_where_unset
+from topicfold.server.policies.entries import BacklogQuota, SubscriptionRate
+from topicfold.server.policies.requests import APPLIED, whole_topic
+from topicfold.server.policies.topic_policy import TopicPolicy
 from topicfold.server.routes import GLOBAL, READ_ERRORS, TOPIC_PATH, UNREADABLE, WRITE_ERRORS, Operation
-from topicfold.server.topic_policy import TopicPolicy
 from topicfold.wire.policy_schema import schema_of
 
 _ENTRY_BY_ENTRY: Mapping[str, type[TopicPolicy]] = {QUOTAS: BacklogQuota, "subscriptionPolicies": SubscriptionRate}
