@@ -17,8 +17,6 @@ from topicfold.server import (
     clusters,
     doctor,
     document,
-    explain,
-    find,
     fresh_settings,
     grants,
     health,
@@ -39,6 +37,7 @@ from topicfold.server.auth.door import Door
 from topicfold.server.auth.setup import Security, security_of
 from topicfold.server.dispatch import Dispatch
 from topicfold.server.document import TITLE
+from topicfold.server.finding import explain, find
 from topicfold.server.guard import Guard
 from topicfold.server.metrics import Metrics
 from topicfold.server.node import Node

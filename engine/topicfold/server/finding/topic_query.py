@@ -17,12 +17,12 @@ from topicfold.model.regex import parse_regex
 from topicfold.model.selector import Selector, selector_of_labels
 from topicfold.model.selector_structured import document_in, parse_document
 from topicfold.model.selector_text import parse_selector
+from topicfold.server.finding.topic_list_form import PARAMETERS as FORM_PARAMETERS
+from topicfold.server.finding.topic_list_form import PATTERN, topic_list_form
 from topicfold.server.node import Node
 from topicfold.server.parameters import SYSTEM_TOPICS, Declared
 from topicfold.server.paths import namespaces_in
 from topicfold.server.queries import Query, equalities, one
-from topicfold.server.topic_list_form import PARAMETERS as FORM_PARAMETERS
-from topicfold.server.topic_list_form import PATTERN, topic_list_form
 from topicfold.wire.confirmation import query_text
 
 MAX_PATTERNS = 64

@@ -9,10 +9,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.memory_log import MemoryStore
-from tests.server.finding import find_all, make, names_in, pages
+from tests.server.finding.asking import find_all, make, names_in, pages
 from tests.server.rest import LABELS, ORDERS, RestNode, rest_node
 from topicfold.runtime.revision import decode_revision
-from topicfold.server.find import FIND_PATH
+from topicfold.server.finding.find import FIND_PATH
 from topicfold.wire.confirmation import query_text
 
 DEFAULT = "persistent://public/default"

@@ -8,7 +8,7 @@ from typing import Any
 from tests.server.rest import RestNode
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord, frozen
-from topicfold.server.find import FIND_PATH
+from topicfold.server.finding.find import FIND_PATH
 
 
 async def make(rest: RestNode, *names: str, **labels: str) -> None:

@@ -19,11 +19,11 @@ from topicfold.runtime.found import Found
 from topicfold.runtime.past.states import PastNamespace
 from topicfold.runtime.past.versions import OFFSET
 from topicfold.runtime.revision import Revision
+from topicfold.server.finding.page_place import PagePlace
+from topicfold.server.finding.topic_query import Wanted
 from topicfold.server.node import Node
-from topicfold.server.page_place import PagePlace
 from topicfold.server.parameters import Declared
 from topicfold.server.times import time_ms_in
-from topicfold.server.topic_query import Wanted
 from topicfold.server.versions import named_position
 
 AT_QUERY: Declared = {

@@ -14,7 +14,7 @@ from topicfold.log.port import LogIdentity
 from topicfold.model.events import HASH_NAME
 from topicfold.model.names import parse_topic
 from topicfold.runtime.revision import Revision
-from topicfold.server.page_place import PagePlace, page_place
+from topicfold.server.finding.page_place import PagePlace, page_place
 
 IDENTITY = LogIdentity(b"L" * 16, 4, HASH_NAME)
 PLACE = PagePlace(parse_topic("orders"), Revision(IDENTITY.incarnation, {3: 7}))

@@ -31,11 +31,11 @@ from topicfold.runtime.finding import Listable
 from topicfold.runtime.slices import Slice
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import asked_to_find
-from topicfold.server.find import QUERY_ERRORS, found_now
+from topicfold.server.finding.find import QUERY_ERRORS, found_now
+from topicfold.server.finding.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
 from topicfold.server.routes import Operation
-from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
 from topicfold.state.finding import find
 from topicfold.state.selection import select
 from topicfold.state.topic_table import TopicTable

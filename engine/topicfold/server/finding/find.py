@@ -28,16 +28,16 @@ from topicfold.runtime.cut import Cuts
 from topicfold.runtime.found import Found
 from topicfold.server.asking import asked_to_find
 from topicfold.server.auth.principal import actor_of
-from topicfold.server.found_answer import FoundAnswer
-from topicfold.server.found_items import RECORDS_AT_ONCE, FoundItems
+from topicfold.server.finding.found_answer import FoundAnswer
+from topicfold.server.finding.found_items import RECORDS_AT_ONCE, FoundItems
+from topicfold.server.finding.page_place import PagePlace, page_place
+from topicfold.server.finding.past import AT_QUERY, found_then
+from topicfold.server.finding.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
 from topicfold.server.listing import counted_if_long
 from topicfold.server.node import Node
-from topicfold.server.page_place import PagePlace, page_place
 from topicfold.server.parameters import Choice, Count
-from topicfold.server.past import AT_QUERY, found_then
 from topicfold.server.queries import Query, one, query_of
 from topicfold.server.routes import READ_ERRORS, Operation
-from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
 from topicfold.wire import headers as names
 from topicfold.wire.resources import FoundTopics
 

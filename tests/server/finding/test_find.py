@@ -15,15 +15,15 @@ from tests import plain_http
 from tests.builders import topic_put
 from tests.memory_log import MemoryStore
 from tests.runtime.nodes import turns
-from tests.server.finding import find_all, make, names_in, pages
+from tests.server.finding.asking import find_all, make, names_in, pages
 from tests.server.rest import RestNode, listening, rest_node
 from topicfold.log.codec import encode_event
 from topicfold.model.names import parse_topic
 from topicfold.runtime import slices
 from topicfold.runtime.revision import decode_revision
 from topicfold.runtime.tried_names import Outcome
-from topicfold.server import found_items
-from topicfold.server.find import FIND_PATH, MAX_PAGE
+from topicfold.server.finding import found_items
+from topicfold.server.finding.find import FIND_PATH, MAX_PAGE
 from topicfold.server.in_flight import InFlight
 from topicfold.wire.confirmation import query_text
 from topicfold.wire.resources import FoundTopics
