@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from topicfold import __version__
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.finding.listings import Listings
 from topicfold.runtime.kafka.upkeep import Upkeep
-from topicfold.runtime.listings import Listings
 from topicfold.server import (
     bundles,
     clusters,

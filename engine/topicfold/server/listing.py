@@ -22,9 +22,9 @@ from topicfold.errors import InvalidName, InvalidRequest, ListingFailed, Namespa
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT
 from topicfold.model.namespaces import Namespaces
 from topicfold.runtime.asking import Cut
-from topicfold.runtime.listed_names import count_names, listed_names, listing_query
-from topicfold.runtime.listings import Chosen
-from topicfold.runtime.topic_listing import ListingMode
+from topicfold.runtime.finding.listed_names import count_names, listed_names, listing_query
+from topicfold.runtime.finding.listings import Chosen
+from topicfold.runtime.finding.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import JSON_TYPE, joined, read_headers
 from topicfold.server.asking import asked_to_read

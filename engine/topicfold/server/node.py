@@ -13,9 +13,9 @@ from starlette.requests import Request
 from topicfold.model.permissions import Need, Right
 from topicfold.model.policy.limits import Limits
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.finding import Finding
+from topicfold.runtime.finding.finding import Finding
+from topicfold.runtime.finding.listings import Listings
 from topicfold.runtime.kafka.upkeep import Upkeep
-from topicfold.runtime.listings import Listings
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.writing.writing import Writing
 from topicfold.server.auth.authorizer import Authorizer, Place

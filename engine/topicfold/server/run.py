@@ -29,8 +29,8 @@ from topicfold.log_lines import configure_logging
 from topicfold.loopback import is_loopback
 from topicfold.model.steering import in_one_line
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.finding.listings import Listings
 from topicfold.runtime.kafka.upkeep import Upkeep
-from topicfold.runtime.listings import Listings
 from topicfold.server.announcement import announce_server
 from topicfold.server.app import create_app
 from topicfold.server.auth.authenticator import Authenticator

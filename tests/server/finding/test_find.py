@@ -20,8 +20,8 @@ from tests.server.rest import RestNode, listening, rest_node
 from topicfold.log.codec import encode_event
 from topicfold.model.names import parse_topic
 from topicfold.runtime import slices
+from topicfold.runtime.finding.tried_names import Outcome
 from topicfold.runtime.revision import decode_revision
-from topicfold.runtime.tried_names import Outcome
 from topicfold.server.finding import found_items
 from topicfold.server.finding.find import FIND_PATH, MAX_PAGE
 from topicfold.server.in_flight import InFlight

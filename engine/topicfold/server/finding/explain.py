@@ -27,7 +27,7 @@ from topicfold.model.near_miss import (
 from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.model.query import TopicQuery
 from topicfold.model.selector import GreaterThan, LessThan, Requirement, Selector
-from topicfold.runtime.finding import Listable
+from topicfold.runtime.finding.finding import Listable
 from topicfold.runtime.slices import Slice
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import asked_to_find

@@ -25,7 +25,7 @@ from topicfold.errors import (
 from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.runtime.asking import Asked, Cut
 from topicfold.runtime.cut import Cuts
-from topicfold.runtime.found import Found
+from topicfold.runtime.finding.found import Found
 from topicfold.server.asking import asked_to_find
 from topicfold.server.auth.principal import actor_of
 from topicfold.server.finding.found_answer import FoundAnswer

@@ -20,7 +20,7 @@ from topicfold.model.names import recorded_topic
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.cut import Cuts, NamespaceCut
-from topicfold.runtime.found import Found, Section
+from topicfold.runtime.finding.found import Found, Section
 from topicfold.runtime.past.history import MAX_PAGE_BYTES
 from topicfold.server.answers import JSON_TYPE, read_headers
 from topicfold.server.finding.found_items import FoundItems

@@ -15,7 +15,7 @@ from topicfold.errors import Forbidden, InvalidRequest, NamespaceNotFound, Resyn
 from topicfold.model.events import AggregateKind
 from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.runtime.asking import Asked, Cut
-from topicfold.runtime.found import Found
+from topicfold.runtime.finding.found import Found
 from topicfold.runtime.past.states import PastNamespace
 from topicfold.runtime.past.versions import OFFSET
 from topicfold.runtime.revision import Revision

@@ -15,8 +15,9 @@ from topicfold.errors import Overloaded
 from topicfold.log.payload import encode_record, payload_schema_of
 from topicfold.model.events import Event
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
-from topicfold.runtime import cut, listed_labels, slices
+from topicfold.runtime import cut, slices
 from topicfold.runtime.cut import Cuts
+from topicfold.runtime.finding import listed_labels
 from topicfold.state.fold import PartitionState
 from topicfold.state.topic_table import TopicTable
 

@@ -13,7 +13,7 @@ from topicfold.model.names import local_of_key
 from topicfold.model.query import TopicQuery
 from topicfold.model.selector import Equals, Selector
 from topicfold.model.system_topics import is_transaction_topic
-from topicfold.runtime.found import Found
+from topicfold.runtime.finding.found import Found
 from topicfold.runtime.slices import CHUNK, Slice
 
 

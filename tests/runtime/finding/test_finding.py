@@ -20,9 +20,9 @@ from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.model.regex import parse_regex
 from topicfold.model.selector_text import parse_selector
-from topicfold.runtime import finding, found, look, tried_names
-from topicfold.runtime.finding import Finding
-from topicfold.runtime.found import Found
+from topicfold.runtime.finding import finding, found, look, tried_names
+from topicfold.runtime.finding.finding import Finding
+from topicfold.runtime.finding.found import Found
 from topicfold.state import name_order
 from topicfold.state.finding import find
 from topicfold.state.topic_table import TopicTable

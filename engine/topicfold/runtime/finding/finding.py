@@ -22,10 +22,10 @@ from topicfold.model.query import TopicQuery
 from topicfold.model.regex import Regex
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.found import MAX_SORTED, Found, Section, sections_of
-from topicfold.runtime.look import Look
+from topicfold.runtime.finding.found import MAX_SORTED, Found, Section, sections_of
+from topicfold.runtime.finding.look import Look
+from topicfold.runtime.finding.tried_names import Outcomes
 from topicfold.runtime.slices import IsLate, Turns, lateness
-from topicfold.runtime.tried_names import Outcomes
 from topicfold.state.finding import prepare
 from topicfold.state.name_order import NameOrder
 from topicfold.state.topic_table import TopicTable

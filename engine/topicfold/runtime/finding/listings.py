@@ -22,9 +22,9 @@ from topicfold.errors import ListingFailed, Overloaded, TopicfoldError
 from topicfold.model.names import partition_base, split_topic
 from topicfold.own_thread import is_cancelled
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.plug_in_threads import PlugInThreads
+from topicfold.runtime.finding.plug_in_threads import PlugInThreads
+from topicfold.runtime.finding.topic_listing import Listed, ListingMode, TopicListing
 from topicfold.runtime.task_end import end_tasks
-from topicfold.runtime.topic_listing import Listed, ListingMode, TopicListing
 from topicfold.state.topic_table import TopicTable
 
 _log = structlog.get_logger(__name__)

@@ -15,9 +15,10 @@ from topicfold.model.namespaces import Namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import TopicRecord
 from topicfold.model.regex import Regex, parse_regex
-from topicfold.runtime import finding, slices
-from topicfold.runtime.finding import Finding
-from topicfold.runtime.tried_names import Outcome
+from topicfold.runtime import slices
+from topicfold.runtime.finding import finding
+from topicfold.runtime.finding.finding import Finding
+from topicfold.runtime.finding.tried_names import Outcome
 from topicfold.runtime.watching import pump, rest, watcher, watches
 
 NUMBER = 40
