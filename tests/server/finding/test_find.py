@@ -314,7 +314,11 @@ async def test_records_of_a_long_answer_are_those_of_its_cut(rest: RestNode, mon
 async def test_a_long_answer_during_which_too_much_changes_does_not_end_as_if_it_were_whole(
     rest: RestNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for limit, value in (("server.find.MAX_PAGE", 2), ("server.found_items.CHUNK", 1), ("runtime.cut.MAX_CHANGES", 1)):
+    for limit, value in (
+        ("server.finding.find.MAX_PAGE", 2),
+        ("server.finding.found_items.CHUNK", 1),
+        ("runtime.cut.MAX_CHANGES", 1),
+    ):
         monkeypatch.setattr(f"topicfold.{limit}", value)
     await make(rest, *"abcd")
     values = iter(range(100))
