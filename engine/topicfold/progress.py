@@ -1,4 +1,4 @@
-"""Progress of a pass over all topics, for whoever shows it."""
+"""How far long work has come, for whoever shows it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 Step = Callable[[], None]
-"""Called for each topic that has been looked at."""
+"""Called after each step."""
 
 Progress = Callable[[int], AbstractContextManager[Step]]
-"""Takes the number of topics, gives the step to call for each."""
+"""Takes the number of steps; yields what to call after each one."""
 
 
 def no_step() -> None:
-    """Take no notice of a topic."""
+    """Take no notice of a step."""
 
 
 @contextlib.contextmanager
-def no_progress(topics: int) -> Iterator[Step]:
+def no_progress(steps: int) -> Iterator[Step]:
     """Show nothing."""
     yield no_step
