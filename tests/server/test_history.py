@@ -14,7 +14,7 @@ from tests.runtime.nodes import turns
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.runtime import slices
 from topicfold.runtime.past.history import Entry
-from topicfold.server.in_flight import InFlight
+from topicfold.server.connections.in_flight import InFlight
 from topicfold.wire.history import TopicHistory, history_entry
 from topicfold.wire.resources import TopicItem
 

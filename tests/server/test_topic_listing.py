@@ -31,9 +31,9 @@ from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.runtime.finding.listings import Listings
 from topicfold.runtime.finding.plug_in_threads import PlugInThreads
 from topicfold.runtime.finding.topic_listing import ListingMode, TopicsByProperties, open_topic_listing
-from topicfold.server.in_flight import MADE_AT_ONCE, InFlight
+from topicfold.server.connections.in_flight import MADE_AT_ONCE, InFlight
+from topicfold.server.connections.stream import Line, note_line
 from topicfold.server.listing import CountedAnswer, listing_properties
-from topicfold.server.stream import Line, note_line
 
 PATH = "/admin/v2/persistent/public/default"
 RECORDS = {

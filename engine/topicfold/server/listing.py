@@ -29,14 +29,14 @@ from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import JSON_TYPE, joined, read_headers
 from topicfold.server.asking import asked_to_read
 from topicfold.server.auth.principal import actor_of
-from topicfold.server.in_flight import InFlight
-from topicfold.server.long_answer import MAX_SECONDS
+from topicfold.server.connections.in_flight import InFlight
+from topicfold.server.connections.long_answer import MAX_SECONDS
+from topicfold.server.connections.stream import client_has_read, line_of
 from topicfold.server.node import Node
 from topicfold.server.parameters import SYSTEM_TOPICS, Declared
 from topicfold.server.paths import MALFORMED_ESCAPE, namespace_in
 from topicfold.server.queries import LABEL_FILTERS, Query, equalities, label_filter, query_of
 from topicfold.server.routes import READ_ERRORS
-from topicfold.server.stream import client_has_read, line_of
 from topicfold.wire import headers
 from topicfold.wire.confirmation import properties_text
 

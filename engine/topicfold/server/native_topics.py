@@ -27,8 +27,8 @@ from topicfold.runtime.writing.dry_run import would_change, would_create
 from topicfold.server.answers import UNCHANGED, dry_answer, read_answer, record_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write, settled
 from topicfold.server.bodies import json_body
+from topicfold.server.connections.exchange import note_dry_run
 from topicfold.server.desired import meaning_of, merging, new_topic_in, patch_in, scopes_in
-from topicfold.server.exchange import note_dry_run
 from topicfold.server.node import Node
 from topicfold.server.parameters import Choice, Flag
 from topicfold.server.paths import DOMAIN_IN_QUERY, refuse_partition, topic_in

@@ -19,8 +19,8 @@ from topicfold.runtime.kafka.upkeep import Upkeep
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.writing.writing import Writing
 from topicfold.server.auth.authorizer import Authorizer, Place
-from topicfold.server.in_flight import InFlight
-from topicfold.server.long_answer import LongAnswers
+from topicfold.server.connections.in_flight import InFlight
+from topicfold.server.connections.long_answer import LongAnswers
 from topicfold.settings import Settings
 from topicfold.starting import open_listings
 

@@ -22,9 +22,9 @@ from topicfold.model.names import parse_topic
 from topicfold.runtime import slices
 from topicfold.runtime.finding.tried_names import Outcome
 from topicfold.runtime.revision import decode_revision
+from topicfold.server.connections.in_flight import InFlight
 from topicfold.server.finding import found_items
 from topicfold.server.finding.find import FIND_PATH, MAX_PAGE
-from topicfold.server.in_flight import InFlight
 from topicfold.wire.confirmation import query_text
 from topicfold.wire.resources import FoundTopics
 
@@ -335,7 +335,7 @@ async def test_a_long_answer_during_which_too_much_changes_does_not_end_as_if_it
 
 async def test_a_long_answer_too_many_is_503(rest: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
     await many(rest, MAX_PAGE + 1)
-    monkeypatch.setattr("topicfold.server.long_answer.MAX_LONG_ANSWERS", 1)
+    monkeypatch.setattr("topicfold.server.connections.long_answer.MAX_LONG_ANSWERS", 1)
     meanwhile: list[httpx2.Response] = []
 
     async def ask_meanwhile(request: object) -> bool:

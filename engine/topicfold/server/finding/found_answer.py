@@ -23,10 +23,10 @@ from topicfold.runtime.cut import Cuts, NamespaceCut
 from topicfold.runtime.finding.found import Found, Section
 from topicfold.runtime.past.history import MAX_PAGE_BYTES
 from topicfold.server.answers import JSON_TYPE, read_headers
+from topicfold.server.connections.long_answer import LongAnswer
 from topicfold.server.finding.found_items import FoundItems
 from topicfold.server.finding.page_place import PagePlace
 from topicfold.server.finding.topic_query import Wanted
-from topicfold.server.long_answer import LongAnswer
 from topicfold.wire import headers as names
 
 Picked = list[tuple[Section, list[int]]]

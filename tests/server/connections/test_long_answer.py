@@ -14,8 +14,8 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from topicfold.errors import LogUnavailable
 from topicfold.log.payload import decode_indexed
 from topicfold.runtime.cut import Cuts
-from topicfold.server.long_answer import LongAnswer
-from topicfold.server.stream import Line, note_line
+from topicfold.server.connections.long_answer import LongAnswer
+from topicfold.server.connections.stream import Line, note_line
 from topicfold.state.topic_table import TopicTable
 
 

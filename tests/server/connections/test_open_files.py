@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from topicfold.server.open_files import OpenFiles
+from topicfold.server.connections.open_files import OpenFiles
 
 STDERR = 2
 

@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from topicfold.errors import Overloaded, TopicfoldError
 from topicfold.runtime.cut import NamespaceCut
-from topicfold.server.principal_counts import PrincipalCounts
-from topicfold.server.stream import close_body, line_of, open_body
+from topicfold.server.connections.principal_counts import PrincipalCounts
+from topicfold.server.connections.stream import close_body, line_of, open_body
 
 _log = structlog.get_logger(__name__)
 

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, suppress
 import pytest
 
 from topicfold.errors import LogUnavailable, Overloaded
-from topicfold.server.in_flight import MADE_AT_ONCE, InFlight
+from topicfold.server.connections.in_flight import MADE_AT_ONCE, InFlight
 
 
 async def test_a_listing_that_has_no_turn_in_time_is_refused_and_takes_none() -> None:

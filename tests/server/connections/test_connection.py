@@ -13,7 +13,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.server.rest import LABELS, NATIVE, RestNode, listening
-from topicfold.server import connection, run
+from topicfold.server import run
+from topicfold.server.connections import connection
 
 _POST = (
     f"POST {LABELS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"

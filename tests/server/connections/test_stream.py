@@ -6,7 +6,7 @@ import asyncio
 
 from uvicorn.protocols.http.flow_control import FlowControl
 
-from topicfold.server.stream import Line
+from topicfold.server.connections.stream import Line
 
 
 class Transport(asyncio.Transport):

@@ -20,11 +20,11 @@ from topicfold.clock import random_id
 from topicfold.errors import InvalidRequest, TooLarge, TopicfoldError
 from topicfold.server.auth.certificates import credential_of_certificate
 from topicfold.server.auth.peer import Peer, note_peer
-from topicfold.server.exchange import note_garbled
+from topicfold.server.connections.exchange import note_garbled
+from topicfold.server.connections.long_answer import MAX_SECONDS
+from topicfold.server.connections.request_parser import RequestParser
+from topicfold.server.connections.stream import Line, note_line
 from topicfold.server.guard import MAX_HEADER_BYTES
-from topicfold.server.long_answer import MAX_SECONDS
-from topicfold.server.request_parser import RequestParser
-from topicfold.server.stream import Line, note_line
 from topicfold.wire.headers import PROBLEM_TYPE
 from topicfold.wire.problems import problem_of
 

@@ -14,7 +14,7 @@ from tests.server.rest import ORDERS, RestNode
 async def test_an_answer_ends_though_the_rest_of_the_body_does_not_come(
     rest: RestNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicfold.server.exchange.LINGER_SECONDS", 0.01)
+    monkeypatch.setattr("topicfold.server.connections.exchange.LINGER_SECONDS", 0.01)
 
     async def never() -> Message:
         return await asyncio.Future()

@@ -8,7 +8,7 @@ import weakref
 
 import pytest
 
-from topicfold.server.spare_memory import CROWD, SpareMemory, give_back
+from topicfold.server.connections.spare_memory import CROWD, SpareMemory, give_back
 
 
 def given_back(*clients: int) -> list[int]:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from topicfold.errors import Overloaded
 from topicfold.runtime.fair_semaphore import FairSemaphore
-from topicfold.server.principal_counts import PrincipalCounts
+from topicfold.server.connections.principal_counts import PrincipalCounts
 
 MADE_AT_ONCE = 4
 """Listings that are made at once, a slice of each in a turn of the loop; the others wait for theirs."""
