@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from topicfold.cli.arguments import At, Namespace, Topic
-from topicfold.cli.policy_options import Given
-from topicfold.cli.policy_output import stored_policy
+from topicfold.cli.policies.options import Given
+from topicfold.cli.policies.output import stored_policy
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
 from topicfold.model.names import parse_namespace, parse_topic

@@ -9,7 +9,7 @@ import pytest
 
 from tests.client.served import serving
 from tests.server.policy_samples import SAMPLES
-from topicfold.cli.policy_output import change_line, stored_policy, value_line
+from topicfold.cli.policies.output import change_line, stored_policy, value_line
 from topicfold.client import Client
 from topicfold.model.policy.description import Policy
 from topicfold.model.policy.table import POLICIES

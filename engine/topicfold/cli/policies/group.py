@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from topicfold.cli.command import command, new_app
-from topicfold.cli.policy_commands import Listed, Maker
+from topicfold.cli.policies.commands import Listed, Maker
 
 
 def policy_group(makers: Mapping[str, Maker], listed: Sequence[Listed]) -> type[TyperGroup]:

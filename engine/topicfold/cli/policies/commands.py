@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from topicfold.cli.command import CHANGE_OPTIONS, with_parameters
-from topicfold.cli.policy_options import Given, parameter, parameter_name, stated_value
-from topicfold.cli.policy_output import change_line, show_policy
-from topicfold.cli.policy_places import OnNamespaces, OnTopics, Place
+from topicfold.cli.policies.options import Given, parameter, parameter_name, stated_value
+from topicfold.cli.policies.output import change_line, show_policy
+from topicfold.cli.policies.places import OnNamespaces, OnTopics, Place
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
 from topicfold.model.names import NON_PERSISTENT
