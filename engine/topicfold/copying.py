@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from topicfold.log.copying import CopiedSpan, Progress, copy_log
+from topicfold.log.copying import CopiedSpan, copy_log
 from topicfold.log.identity import stated_identity
 from topicfold.log.port import LogIdentity
+from topicfold.progress import Progress
 from topicfold.settings import Settings
 from topicfold.starting import KafkaPlace, open_log_at, opened_log
 

@@ -17,10 +17,10 @@ from topicfold.errors import BadSetting
 from topicfold.log.avro import read_schemas
 from topicfold.log.port import Log
 from topicfold.runtime.engine import Engine, EngineOptions
-from topicfold.runtime.listings import Listings
+from topicfold.runtime.finding.listings import Listings
+from topicfold.runtime.finding.topic_listing import open_topic_listing
+from topicfold.runtime.kafka.upkeep import Upkeep, UpkeepOptions
 from topicfold.runtime.snapshots import without_log
-from topicfold.runtime.topic_listing import open_topic_listing
-from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import sequences
 

@@ -25,20 +25,12 @@ from topicfold.model import (
     selector_text,
 )
 from topicfold.model.policy import values
-from topicfold.runtime import snapshots, updates
+from topicfold.runtime import snapshots
 from topicfold.runtime.watching import window
-from topicfold.server import (
-    find,
-    guard,
-    history,
-    label_metrics,
-    long_answer,
-    paths,
-    queries,
-    topic_query,
-    watch,
-    watch_start,
-)
+from topicfold.runtime.writing import updates
+from topicfold.server import guard, history, label_metrics, paths, queries, watch, watch_start
+from topicfold.server.connections import long_answer
+from topicfold.server.finding import find, topic_query
 from topicfold.wire import headers
 from topicfold.wire.problems import error_classes, error_of, status_of
 

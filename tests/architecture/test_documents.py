@@ -163,3 +163,11 @@ def test_the_image_has_what_the_units_need_and_is_run_as_the_user_that_the_manif
     assert re.findall(r"pip install .*?(\[[a-z,]+\])", image) == installed
     copied = re.findall(r"^COPY ([^-].*) /source", image, re.MULTILINE)
     assert all((ROOT / each).exists() for names in copied for each in names.split())
+
+
+def test_the_figures_of_the_readme_are_those_of_the_document_of_numbers() -> None:
+    shown = (ROOT / "README.md").read_text().partition("\n## Numbers\n")[2].partition("\n## ")[0]
+    measured = [line.split("|")[2] for line in shown.splitlines() if line.startswith("| ")][1:]
+    assert len(measured) > 5
+    known = set(re.findall(r"\d[\d.,]*", (ROOT / "docs" / "numbers.md").read_text()))
+    assert {figure for each in measured for figure in re.findall(r"\d[\d.,]*", each)} - known == set()

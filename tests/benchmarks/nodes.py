@@ -19,7 +19,7 @@ from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.reading import Reading
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 _MOST_LABELS = 256
 _REQUEST_SECONDS = 30.0

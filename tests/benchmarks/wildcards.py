@@ -17,7 +17,7 @@ from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
 from topicfold.model.names import DEFAULT_NAMESPACE, topic_of_key
 from topicfold.model.pattern import ONE, REST, SEPARATOR, Pattern, parse_pattern
-from topicfold.runtime.found import Found, sections_of
+from topicfold.runtime.finding.found import Found, sections_of
 from topicfold.state.aggregate import NO_ETAG, Aggregate
 from topicfold.state.indexed import Indexed
 from topicfold.state.name_index import NameIndex

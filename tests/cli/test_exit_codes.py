@@ -22,7 +22,7 @@ from topicfold.cli.exit_codes import exit_code_of
 from topicfold.cli.next_step import SPOKEN_HERE, next_step
 from topicfold.cli.session import Session
 from topicfold.client import AnswerLost, Client, ServerUnreachable
-from topicfold.client.silence import HUNG_UP, NoAnswer, Server
+from topicfold.client.transport.silence import HUNG_UP, NoAnswer, Server
 
 PACKAGE = Path(topicfold.__file__).parent
 _LOOK = """

@@ -12,7 +12,7 @@ from topicfold import errors
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.next_step import next_step
 from topicfold.client import Client
-from topicfold.client.silence import RESET_HINT, NoAnswer, Server
+from topicfold.client.transport.silence import RESET_HINT, NoAnswer, Server
 
 SPOKEN_OF_REQUESTS = re.compile(r"\b(GET|PUT|POST|DELETE|PATCH) |If-Match|X-[A-Z]|`since`")
 

@@ -60,7 +60,7 @@ def test_pruning_shows_what_loses_its_labels_before_it_asks(
         client.create_topic(name, labels={"team": "pay"})
     file = tmp_path / "some.yaml"
     file.write_text("topics: [{name: orders}]")
-    monkeypatch.setattr("topicfold.cli.policies_files.SAMPLE", sample)
+    monkeypatch.setattr("topicfold.cli.policies.files.SAMPLE", sample)
     monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
     asked = run("policies", "apply", "-f", str(file), "--prune", "-l", "team=pay", "--no-progress").err.splitlines()
     assert asked[:sample] == [f"  persistent://public/default/{name}" for name in "ab"[:sample]]

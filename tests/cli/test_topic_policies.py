@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.client.served import serving
-from topicfold.cli.policy_output import value_line
+from topicfold.cli.policies.output import value_line
 from topicfold.client import Client
 from topicfold.model.policy.options import Command
 from topicfold.model.policy.table import POLICIES

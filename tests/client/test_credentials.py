@@ -15,7 +15,8 @@ from cryptography.x509 import UniformResourceIdentifier
 from tests.client.served import serving
 from tests.server.auth.authority import LOOPBACK, Authority
 from tests.server.auth.issuer import issuer
-from topicfold.client import Added, AsyncClient, Client, ServerUnreachable, Watch, tls
+from topicfold.client import Added, AsyncClient, Client, ServerUnreachable, Watch
+from topicfold.client.transport import tls
 from topicfold.errors import BadSetting, Forbidden, InvalidRequest, Unauthenticated
 from topicfold.runtime.watching import watches
 from topicfold.server.auth import setup

@@ -119,7 +119,8 @@ def test_a_process_that_was_forked_shares_no_connection_with_its_parent(telling_
 
 _ALONE = """
 import os, signal, sys, threading
-from topicfold.client import Client, sending
+from topicfold.client import Client
+from topicfold.client.transport import sending
 client, covering = Client(sys.argv[1]), sending.covering
 is_within, may_leave = threading.Event(), threading.Event()
 def covering_slowly(*positions):

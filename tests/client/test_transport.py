@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from topicfold.client import AnswerLost, AsyncClient, Client, RetryRule, ServerUnreachable, UnexpectedAnswer
-from topicfold.client.silence import BROKE_OFF_HINT
+from topicfold.client.transport.silence import BROKE_OFF_HINT
 from topicfold.errors import Forbidden, InvalidRequest, Overloaded, Resync, TopicfoldError, TopicNotFound
 
 IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
@@ -257,7 +257,7 @@ def test_of_an_answer_that_breaks_off_it_is_said_that_it_was_begun_and_less_may_
 def test_an_answer_is_read_no_further_than_any_of_ours_reaches(
     monkeypatch: pytest.MonkeyPatch, *, zipped: bool
 ) -> None:
-    monkeypatch.setattr("topicfold.client.whole_answers.MAX_ANSWER_BYTES", 1_000)
+    monkeypatch.setattr("topicfold.client.transport.whole_answers.MAX_ANSWER_BYTES", 1_000)
     taken: list[int] = []
 
     def endless() -> Iterator[bytes]:
@@ -277,7 +277,7 @@ def test_an_answer_is_read_no_further_than_any_of_ours_reaches(
 
 
 async def test_nor_is_one_that_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.client.whole_answers.MAX_ANSWER_BYTES", 1_000)
+    monkeypatch.setattr("topicfold.client.transport.whole_answers.MAX_ANSWER_BYTES", 1_000)
     taken: list[int] = []
 
     async def endless() -> AsyncIterator[bytes]:

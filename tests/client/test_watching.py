@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.client.scripted import CONFIRMED, added, line, names, topic
 from topicfold.client.call import Answer, Query
-from topicfold.client.conversation import Pause, RetryRule
 from topicfold.client.errors import QueryUnconfirmed, ServerUnreachable, UnexpectedAnswer
 from topicfold.client.find_calls import Asked
 from topicfold.client.frames import Frame, Modified, Reset
-from topicfold.client.silence import HUNG_UP, NoAnswer, Server
+from topicfold.client.transport.conversation import Pause, RetryRule
+from topicfold.client.transport.silence import HUNG_UP, NoAnswer, Server
 from topicfold.client.watching import Event, Interrupted, Open, Read, Watching, WatchQuery
 from topicfold.errors import Forbidden, NewerSchema, Overloaded, Resync, TopicfoldError, Unauthenticated
 

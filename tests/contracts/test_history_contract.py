@@ -14,10 +14,10 @@ from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.history import Page, read_history
-from topicfold.runtime.rollback import roll_back, version_to_restore
-from topicfold.runtime.versions import version_at
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.past.history import Page, read_history
+from topicfold.runtime.past.rollback import roll_back, version_to_restore
+from topicfold.runtime.past.versions import version_at
+from topicfold.runtime.writing.writing import Writing
 
 ORDERS, OTHER = parse_topic("orders"), parse_topic("other")
 VERSIONS, BETWEEN = 5, 120

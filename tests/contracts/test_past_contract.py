@@ -15,8 +15,8 @@ from topicfold.model.names import DEFAULT_NAMESPACE, parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine, EngineOptions
-from topicfold.runtime.history import read_history
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.past.history import read_history
+from topicfold.runtime.writing.writing import Writing
 
 MINUTE_MS = 60_000
 

@@ -15,7 +15,7 @@ from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.policy_news import News
 from topicfold.runtime.policy_service import TopicPoliciesService
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 TTL, SIZE, CLUSTERS = "messageTTLInSeconds", "maxMessageSize", "replicationClusters"
 

@@ -30,7 +30,7 @@ from topicfold.model.events import PAYLOAD_SCHEMA
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord
 from topicfold.runtime.engine import Engine, EngineOptions
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 
 async def test_a_topics_policies_are_written_with_old_and_new_told(site: Site) -> None:

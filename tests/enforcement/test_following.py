@@ -26,7 +26,7 @@ from topicfold.enforcement.wishes import Wishes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, NotEmpty, StateDiverged
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 
 @asynccontextmanager

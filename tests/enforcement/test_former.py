@@ -21,8 +21,8 @@ from topicfold.enforcement.former import FormerSayings
 from topicfold.log.port import Entry
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
-from topicfold.runtime import chain
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.past import chain
+from topicfold.runtime.writing.writing import Writing
 
 
 @pytest.mark.parametrize("level", ["topic", "global", "namespace"])

@@ -10,7 +10,7 @@ from topicfold.enforcement.owners import Owners
 from topicfold.enforcement.wishes import Wishes
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 
 async def make_twins(site: Site) -> None:

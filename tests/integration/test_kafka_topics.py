@@ -22,7 +22,7 @@ from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 pytestmark = pytest.mark.kafka
 

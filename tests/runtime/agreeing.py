@@ -16,7 +16,7 @@ from topicfold.model.records import TopicRecord
 from topicfold.runtime import agreement
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.reading import Reading
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 from topicfold.state.fold import PartitionState
 from topicfold.state.topic_table import TopicTable
 

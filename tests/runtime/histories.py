@@ -10,10 +10,10 @@ from tests.runtime.nodes import ORDERS, Node
 from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.port import Entry as LogEntry
 from topicfold.model.events import AggregateKind, Audit, AuditTrail
-from topicfold.runtime.history import Page, read_history
-from topicfold.runtime.rollback import roll_back, version_to_restore
-from topicfold.runtime.update import Target
-from topicfold.runtime.versions import Version, version_at
+from topicfold.runtime.past.history import Page, read_history
+from topicfold.runtime.past.rollback import roll_back, version_to_restore
+from topicfold.runtime.past.versions import Version, version_at
+from topicfold.runtime.writing.update import Target
 
 TTL = "messageTTLInSeconds"
 AT_THE_BEGINNING = (("partitions",), None, 0)

@@ -11,9 +11,9 @@ from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, TopicRecord
-from topicfold.runtime.kafka_records import record_of
-from topicfold.runtime.kafka_topics import KafkaTopics
-from topicfold.runtime.kafka_writing import KafkaWriting
+from topicfold.runtime.kafka.records import record_of
+from topicfold.runtime.kafka.topics import KafkaTopics
+from topicfold.runtime.kafka.writing import KafkaWriting
 
 LOG_TOPIC = "the-log"
 

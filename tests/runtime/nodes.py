@@ -18,7 +18,7 @@ from topicfold.model.names import parse_topic
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.reading import Reading
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 from topicfold.state.invariants import check
 
 ORDERS = parse_topic("orders")

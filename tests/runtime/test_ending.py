@@ -12,8 +12,8 @@ from topicfold.errors import ClusterUnavailable, TopicNotFound
 from topicfold.model.names import parse_topic
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.records import Pending, Step, TopicRecord
-from topicfold.runtime.finding import Finding
-from topicfold.runtime.listed_names import listing_query
+from topicfold.runtime.finding.finding import Finding
+from topicfold.runtime.finding.listed_names import listing_query
 from topicfold.runtime.policies import policies_of
 from topicfold.runtime.policy_news import PolicyScope
 from topicfold.runtime.policy_service import TopicPoliciesService

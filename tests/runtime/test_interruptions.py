@@ -22,9 +22,9 @@ from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.asking import Consistency
 from topicfold.runtime.refold import refold
-from topicfold.runtime.updates import RESEND_AFTER_SECONDS
 from topicfold.runtime.watching.subject import Subject
 from topicfold.runtime.watching.watcher import Watcher
+from topicfold.runtime.writing.updates import RESEND_AFTER_SECONDS
 from topicfold.server.frames import Frames
 
 pytestmark = pytest.mark.usefixtures("quiet")

@@ -23,9 +23,10 @@ from topicfold.errors import (
 from topicfold.model.names import parse_topic
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.records import TopicRecord
-from topicfold.runtime import listed_names, reading, slices
+from topicfold.runtime import reading, slices
 from topicfold.runtime.asking import Consistency
-from topicfold.runtime.finding import Finding
+from topicfold.runtime.finding import listed_names
+from topicfold.runtime.finding.finding import Finding
 from topicfold.runtime.reading import BARRIER_SECONDS, FOLD_SECONDS
 from topicfold.runtime.revision import Revision
 

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.topic_listing import ListingMode
+from topicfold.runtime.finding.topic_listing import ListingMode
 
 calls: list[tuple[str, ...]] = []
 """What the plug-ins were called with, oldest first."""

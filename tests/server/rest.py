@@ -19,7 +19,7 @@ from topicfold.clock import wall_clock_ms
 from topicfold.model.policy.changes import change_namespace, set_value
 from topicfold.runtime.watching.window import SIZE
 from topicfold.server.app import Application, create_app
-from topicfold.server.connection import Connection
+from topicfold.server.connections.connection import Connection
 from topicfold.server.run import listen, server_of
 from topicfold.settings import Settings
 

@@ -119,7 +119,7 @@ async def test_a_body_of_ten_megabytes_is_refused_before_it_is_sent(port: int) -
 async def test_who_sends_ten_megabytes_before_reading_still_gets_the_answer(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicfold.server.exchange.LINGER_SECONDS", 60)
+    monkeypatch.setattr("topicfold.server.connections.exchange.LINGER_SECONDS", 60)
 
     def exchange() -> bytes:
         with socket.create_connection(("127.0.0.1", port)) as client:

@@ -12,7 +12,7 @@ from tests.memory_log import MemoryStore
 from tests.server.rest import LABELS, ORDERS, RestNode, listening, problem_in, raw, rest_node
 from topicfold.errors import NotReady
 from topicfold.server.dispatch import Dispatch
-from topicfold.server.find import FIND_PATH
+from topicfold.server.finding.find import FIND_PATH
 from topicfold.server.guard import MAX_HEADER_BYTES, MAX_TOKEN_BYTES
 
 

@@ -13,8 +13,8 @@ from tests.memory_log import MemoryStore
 from tests.runtime.nodes import turns
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.runtime import slices
-from topicfold.runtime.history import Entry
-from topicfold.server.in_flight import InFlight
+from topicfold.runtime.past.history import Entry
+from topicfold.server.connections.in_flight import InFlight
 from topicfold.wire.history import TopicHistory, history_entry
 from topicfold.wire.resources import TopicItem
 

@@ -14,8 +14,8 @@ from tests.runtime.nodes import running
 from tests.server.rest import RestNode
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
-from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.kafka.upkeep import Upkeep, UpkeepOptions
+from topicfold.runtime.writing.writing import Writing
 from topicfold.server.app import create_app
 from topicfold.settings import Settings
 

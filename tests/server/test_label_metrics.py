@@ -124,7 +124,7 @@ async def test_a_namespace_that_is_not_there_is_404_and_counts_as_no_answer(shop
 
 
 async def test_one_too_many_at_once_is_503(shop: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.server.long_answer.MAX_LONG_ANSWERS", 1)
+    monkeypatch.setattr("topicfold.server.connections.long_answer.MAX_LONG_ANSWERS", 1)
     meanwhile: list[httpx2.Response] = []
 
     async def ask_meanwhile(request: object) -> bool:

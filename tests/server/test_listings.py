@@ -11,8 +11,8 @@ from tests.server.watching import opened
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.model.topic_hash import topic_list_hash
-from topicfold.runtime.listings import Chosen
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.finding.listings import Chosen
+from topicfold.runtime.writing.writing import Writing
 from topicfold.server import listing
 
 DEFAULT = "persistent://public/default"

@@ -17,7 +17,7 @@ from tests.server.auth.authority import DAY, Authority
 from tests.server.rest import NATIVE, RestNode, rest_node
 from tests.snapshot.making import commit_to
 from topicfold.log.port import SettingProblem
-from topicfold.server.exchange import Exchange
+from topicfold.server.connections.exchange import Exchange
 from topicfold.snapshot.commits import put_commit
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, problem_in, raw
 from topicfold.runtime.reading import Reading
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.server.rest import RestNode
-from topicfold.server.find import FIND_PATH
+from topicfold.server.finding.find import FIND_PATH
 from topicfold.server.queries import LABEL_FILTERS, MAX_PARAMETERS
 
 NAMED = {

@@ -31,8 +31,8 @@ from topicfold.client import Client, RetryRule
 from topicfold.errors import BadSetting
 from topicfold.server import run
 from topicfold.server.auth.setup import Security
+from topicfold.server.connections.spare_memory import CROWD, SpareMemory
 from topicfold.server.run import listen, server_of
-from topicfold.server.spare_memory import CROWD, SpareMemory
 from topicfold.settings import Settings
 
 

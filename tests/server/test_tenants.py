@@ -8,7 +8,7 @@ from tests.server.rest import RestNode
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind
 from topicfold.model.records import NamespaceRecord, TenantRecord
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 ACME = "/admin/v2/tenants/acme"
 

@@ -28,12 +28,12 @@ from topicfold.log.payload import encode_record
 from topicfold.log.port import Entry
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
-from topicfold.runtime.listings import Listings
-from topicfold.runtime.plug_in_threads import PlugInThreads
-from topicfold.runtime.topic_listing import ListingMode, TopicsByProperties, open_topic_listing
-from topicfold.server.in_flight import MADE_AT_ONCE, InFlight
+from topicfold.runtime.finding.listings import Listings
+from topicfold.runtime.finding.plug_in_threads import PlugInThreads
+from topicfold.runtime.finding.topic_listing import ListingMode, TopicsByProperties, open_topic_listing
+from topicfold.server.connections.in_flight import MADE_AT_ONCE, InFlight
+from topicfold.server.connections.stream import Line, note_line
 from topicfold.server.listing import CountedAnswer, listing_properties
-from topicfold.server.stream import Line, note_line
 
 PATH = "/admin/v2/persistent/public/default"
 RECORDS = {
@@ -108,7 +108,7 @@ async def test_a_property_that_is_no_pair_or_contradicts_another_is_refused(list
 
 
 async def test_by_properties_says_what_is_there_at_the_end(listing_by: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.runtime.topic_listing._STEP", 1)
+    monkeypatch.setattr("topicfold.runtime.finding.topic_listing._STEP", 1)
     monkeypatch.setattr("topicfold.runtime.slices.SLICE_SECONDS", -1)
     rest = await listing_by("by-properties")
     engine = rest.node.engine
@@ -209,7 +209,7 @@ async def test_a_plug_in_that_does_not_work_is_a_problem_of_its_own(listing_by: 
 async def test_calls_that_hang_are_bounded_and_stop_nothing_but_listings(
     listing_by: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicfold.runtime.plug_in_threads.PlugInThreads.__init__.__defaults__", (2,))
+    monkeypatch.setattr("topicfold.runtime.finding.plug_in_threads.PlugInThreads.__init__.__defaults__", (2,))
     rest = await listing_by(plugin(plugins.Hanging))
     object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 0.1)
     for number in range(2):

@@ -17,8 +17,8 @@ from tests.server.watching import LINES, ask, opened
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.revision import Revision, decode_revision
 from topicfold.server import watch
+from topicfold.server.connections.stream import Line
 from topicfold.server.run import listen, server_of
-from topicfold.server.stream import Line
 
 NAMESPACE = "/admin/v2/namespaces/public/other"
 

@@ -18,7 +18,7 @@ from topicfold.errors import AlreadyExists, NewerSchema, TopicfoldError, Wait
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import topic_of_key
 from topicfold.runtime.asking import Written
-from topicfold.runtime.updates import RESEND_AFTER_SECONDS
+from topicfold.runtime.writing.updates import RESEND_AFTER_SECONDS
 
 REST_SECONDS = RESEND_AFTER_SECONDS + 4.0
 """All that was lost is given up within this, and what replaces it is folded everywhere."""

@@ -14,18 +14,18 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-import topicfold.runtime.pending
-import topicfold.runtime.updates
+import topicfold.runtime.writing.pending
+import topicfold.runtime.writing.updates
 import topicfold.state.fold
 from topicfold.errors import LogUnavailable, TopicfoldError
 from topicfold.log.payload import decode_indexed
 from topicfold.model.events import GENESIS, Event, Kind, operation_text
 from topicfold.runtime.barrier import Barriers, Ends
-from topicfold.runtime.group_commit import GroupCommit, run_group
 from topicfold.runtime.reading import Reading
-from topicfold.runtime.update import Base, Update
-from topicfold.runtime.update_queue import UpdateQueue
-from topicfold.runtime.updates import Updates
+from topicfold.runtime.writing.group_commit import GroupCommit, run_group
+from topicfold.runtime.writing.update import Base, Update
+from topicfold.runtime.writing.update_queue import UpdateQueue
+from topicfold.runtime.writing.updates import Updates
 from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
@@ -146,7 +146,7 @@ def _losers_are_sent_again_as_they_were(patch: pytest.MonkeyPatch) -> None:
             return group
         return replace(before, updates=group.updates, etags=group.etags)
 
-    patch.setattr(topicfold.runtime.updates, "run_group", run)
+    patch.setattr(topicfold.runtime.writing.updates, "run_group", run)
 
 
 @breaks(3)
@@ -204,7 +204,7 @@ def _refusals_are_not_logged(patch: pytest.MonkeyPatch) -> None:
 @breaks(5)
 def _bodies_are_not_compared(patch: pytest.MonkeyPatch) -> None:
     """A key answers for any body."""
-    for module in (topicfold.runtime.updates, topicfold.runtime.pending):
+    for module in (topicfold.runtime.writing.updates, topicfold.runtime.writing.pending):
         patch.setattr(module, "check_body", lambda body_hash, before: None)
 
 
@@ -281,7 +281,7 @@ def _unknown_is_said_as_no(patch: pytest.MonkeyPatch) -> None:
     def expired(update: Update) -> LogUnavailable:
         return LogUnavailable(operation_text(update.target.partition, update.handle))
 
-    patch.setattr(topicfold.runtime.updates, "expired", expired)
+    patch.setattr(topicfold.runtime.writing.updates, "expired", expired)
 
 
 @breaks(13, seed=22)

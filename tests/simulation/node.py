@@ -17,7 +17,7 @@ from topicfold.log.port import Deliver, Entry
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.policy_service import TopicPoliciesService
 from topicfold.runtime.reading import Reading
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 READY_SECONDS = 1.0
 DIGEST_SECONDS = 1.0

@@ -15,7 +15,7 @@ from topicfold.model.policy.resolve import Policies
 from topicfold.model.records import EMPTY, NamespaceRecord, TenantRecord, TopicRecord, frozen
 from topicfold.model.updates import Updater
 from topicfold.runtime.asking import Asked, Written
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 
 class Method(Enum):

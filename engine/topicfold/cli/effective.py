@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from topicfold.cli.arguments import At, Topic
-from topicfold.cli.policy_output import value_line
+from topicfold.cli.policies.output import value_line
 from topicfold.cli.session import Session
 from topicfold.model.names import NON_PERSISTENT
 from topicfold.model.policy.description import EnforcedBy

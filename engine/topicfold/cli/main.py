@@ -52,7 +52,7 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
     "namespaces": ("topicfold.cli.namespaces", "Create, list and delete namespaces; set their policies."),
     "tenants": ("topicfold.cli.tenants", "Create, change, list and delete tenants."),
     "clusters": ("topicfold.cli.clusters", "Register the clusters that topics may be copied to."),
-    "policies": ("topicfold.cli.policies_files", "Keep labels and policies in files: export, diff, apply."),
+    "policies": ("topicfold.cli.policies.files", "Keep labels and policies in files: export, diff, apply."),
     "operations": ("topicfold.cli.operations", "See whether a change was applied."),
     "import": ("topicfold.cli.import_kafka", "Adopt the topics of a Kafka cluster."),
     "report": ("topicfold.cli.report", "Report how labels are used."),

@@ -12,9 +12,9 @@ from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new
 from topicfold.cli.completion import complete_tenants
 from topicfold.cli.kafka_deletion import became_in_kafka
 from topicfold.cli.output import escaped
-from topicfold.cli.policy_commands import namespace_policies
-from topicfold.cli.policy_group import policy_group
-from topicfold.cli.policy_output import show_policy
+from topicfold.cli.policies.commands import namespace_policies
+from topicfold.cli.policies.group import policy_group
+from topicfold.cli.policies.output import show_policy
 from topicfold.cli.question import LOSES_MESSAGES, Yes, is_somebody_there, require_yes
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session

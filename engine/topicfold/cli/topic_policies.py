@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from topicfold.cli.arguments import Topic
 from topicfold.cli.command import CHANGE_OPTIONS, command, new_app
-from topicfold.cli.policy_commands import topic_policies
-from topicfold.cli.policy_group import policy_group
+from topicfold.cli.policies.commands import topic_policies
+from topicfold.cli.policies.group import policy_group
 from topicfold.cli.session import Session
 from topicfold.model.names import parse_topic
 

@@ -13,8 +13,8 @@ from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new
 from topicfold.cli.completion import complete_keys, complete_new_labels
 from topicfold.cli.kafka_deletion import deletes_in_kafka
 from topicfold.cli.output import labels_text
-from topicfold.cli.policy_commands import older_topic_policies
-from topicfold.cli.policy_group import policy_group
+from topicfold.cli.policies.commands import older_topic_policies
+from topicfold.cli.policies.group import policy_group
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
 from topicfold.errors import Forbidden, InvalidRequest, NotFound

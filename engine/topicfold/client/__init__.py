@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from topicfold.client.answers import Found, Operation, Readiness, ServerVersion, Tenant, Topic, TopicDeleted, Written
 from topicfold.client.client import Client
-from topicfold.client.conversation import RetryRule
 from topicfold.client.errors import (
     AnswerLost,
     ExtraBroken,
@@ -18,6 +17,7 @@ from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Modified, R
 from topicfold.client.history_answers import FieldChange, HistoryEntry, HistoryPage, MadeBy
 from topicfold.client.live_set import NetChange
 from topicfold.client.pages import AsyncPager, Pager
+from topicfold.client.transport.conversation import RetryRule
 from topicfold.client.watch import Watch
 
 if TYPE_CHECKING:

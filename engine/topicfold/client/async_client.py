@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from topicfold.client.awaiting import AwaitingSender
 from topicfold.client.client import Calls
+from topicfold.client.transport.awaiting import AwaitingSender
 
 
 class AsyncClient(AwaitingSender, Calls):

@@ -11,14 +11,14 @@ from typing import Self
 import httpx2
 
 from topicfold.client.call import Answer
-from topicfold.client.conversation import Pause
 from topicfold.client.frames import Frame
-from topicfold.client.loops import await_in, running_loop
-from topicfold.client.sending import FAILURES, silence_of
-from topicfold.client.silence import NoAnswer
-from topicfold.client.streaming import OPENED, opening, opening_of
+from topicfold.client.transport.conversation import Pause
+from topicfold.client.transport.loops import await_in, running_loop
+from topicfold.client.transport.sending import FAILURES, silence_of
+from topicfold.client.transport.silence import NoAnswer
+from topicfold.client.transport.streaming import OPENED, opening, opening_of
+from topicfold.client.transport.whole_answers import read_whole_awaiting
 from topicfold.client.watching import READ_SECONDS, Event, Interrupted, Open, Read, Watching
-from topicfold.client.whole_answers import read_whole_awaiting
 from topicfold.errors import TopicfoldError
 
 

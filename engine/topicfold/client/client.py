@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from topicfold.client.access import AccessCalls
-from topicfold.client.blocking import BlockingSender
 from topicfold.client.find import FindCalls
 from topicfold.client.history import HistoryCalls
 from topicfold.client.namespace_properties import NamespacePropertyCalls
 from topicfold.client.policies import PolicyCalls
 from topicfold.client.resources import ResourceCalls
+from topicfold.client.transport.blocking import BlockingSender
 
 
 class Calls(ResourceCalls, NamespacePropertyCalls, FindCalls, PolicyCalls, AccessCalls, HistoryCalls):

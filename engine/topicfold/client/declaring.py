@@ -27,9 +27,9 @@ from topicfold.client.watching import WatchQuery
 
 if TYPE_CHECKING:
     from topicfold.client.async_watch import AsyncWatch
-    from topicfold.client.awaiting import AwaitingSender
-    from topicfold.client.blocking import BlockingSender
     from topicfold.client.pages import AsyncPager, Pager
+    from topicfold.client.transport.awaiting import AwaitingSender
+    from topicfold.client.transport.blocking import BlockingSender
     from topicfold.client.watch import Watch
 
 P = ParamSpec("P")

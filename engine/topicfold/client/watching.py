@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Never
 
 from topicfold.client.call import Answer, Query, require_confirmed
-from topicfold.client.conversation import Pause, RetryRule, refusal_of, retry_after_seconds
 from topicfold.client.errors import UnexpectedAnswer
 from topicfold.client.find_calls import Asked
 from topicfold.client.frames import Bookmark, Failed, Frame, Lines, Reset, UnknownFrame, frame_of
-from topicfold.client.silence import NoAnswer, Server
+from topicfold.client.transport.conversation import Pause, RetryRule, refusal_of, retry_after_seconds
+from topicfold.client.transport.silence import NoAnswer, Server
 from topicfold.errors import NewerSchema, Resync, TopicfoldError, Unauthenticated, Wait
 from topicfold.wire import headers
 from topicfold.wire.positions import NOWHERE

@@ -20,7 +20,6 @@ from topicfold.enforcement.former import FormerSayings
 from topicfold.enforcement.notes import Notes
 from topicfold.enforcement.overrides import Overrides
 from topicfold.enforcement.owners import Owners
-from topicfold.enforcement.progress import Progress, Step, no_progress, no_step
 from topicfold.enforcement.reports import Report, State
 from topicfold.enforcement.telling import Telling
 from topicfold.enforcement.touched import Touched
@@ -28,6 +27,7 @@ from topicfold.enforcement.wishes import Unmet, Wish, Wishes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, NotFound, NotReady, TopicfoldError, Wait
 from topicfold.model.names import TopicName, recorded_topic
 from topicfold.model.policy.kafka_settings import sayings
+from topicfold.progress import Progress, Step, no_progress, no_step
 from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.engine import Engine
 from topicfold.state.change import Change

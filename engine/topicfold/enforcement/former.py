@@ -19,9 +19,9 @@ from topicfold.model.events import AggregateKind, Kind
 from topicfold.model.names import TopicName
 from topicfold.model.policy.kafka_settings import Sayings, sayings
 from topicfold.model.records import NamespaceRecord, TopicRecord
-from topicfold.runtime.chain import Chain
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.update import Target
+from topicfold.runtime.past.chain import Chain
+from topicfold.runtime.writing.update import Target
 
 _NOTHING: Sayings = frozenset()
 _PATIENCE_SECONDS = 30.0

@@ -27,7 +27,7 @@ from topicfold.model.updates import Stored
 from topicfold.runtime.asking import ACTOR, Asked
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.revision import Revision, decode_revision
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 _log = structlog.get_logger(__name__)
 

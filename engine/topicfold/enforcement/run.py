@@ -15,11 +15,11 @@ import uvloop
 
 from topicfold.cluster.kafka import KafkaCluster
 from topicfold.enforcement.enforcer import Enforcer
-from topicfold.enforcement.progress import Progress
 from topicfold.enforcement.reports import Report
 from topicfold.errors import BadSetting
 from topicfold.file_limit import want_files
 from topicfold.log_lines import configure_logging, telling_if_slow
+from topicfold.progress import Progress
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.task_end import end_tasks
 from topicfold.settings import Settings

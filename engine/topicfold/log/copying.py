@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from topicfold.counting import counted
 from topicfold.errors import TopicfoldError, WrongLog
 from topicfold.log.port import Entry, Log, LogIdentity
+from topicfold.progress import Progress, Step
 
 BATCH = 1_000
 _LOOK_AGAIN_SECONDS = 0.002
 _BLANK = b""
 """Fills the offsets of records that were trimmed, until it is deleted too."""
-
-Step = Callable[[], None]
-Progress = Callable[[int], AbstractContextManager[Step]]
-"""Takes the number of steps, each of `BATCH` records or the rest of a partition; yields what to call after each one."""
 
 
 class CopiedSpan(NamedTuple):
@@ -40,7 +36,7 @@ async def copy_log(source: Log, identity: LogIdentity, target: Log, progress: Pr
 
     `identity` is what `source` states. Records that `target` has already are compared, so running it again continues an
     interrupted copy and shows whether both are the same. Partitions that somebody added to `source`, beyond those in
-    `identity`, are left out.
+    `identity`, are left out. A step of `progress` is `BATCH` records, or the rest of a partition.
 
     Raises:
         WrongLog: `target` is `source` itself; or it is another log, or has another number of partitions; or somebody

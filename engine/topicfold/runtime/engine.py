@@ -29,7 +29,7 @@ from topicfold.runtime.barrier import Barriers
 from topicfold.runtime.examiner import Examiner
 from topicfold.runtime.freshness import Freshness, why_unsafe
 from topicfold.runtime.left_behind import LeftBehind
-from topicfold.runtime.past import Past
+from topicfold.runtime.past.states import Past
 from topicfold.runtime.reader import Reader
 from topicfold.runtime.readiness import Readiness
 from topicfold.runtime.revision import Revision
@@ -39,11 +39,11 @@ from topicfold.runtime.snapshots import Snapshots, Tell, require_none
 from topicfold.runtime.tables import Tables
 from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.tracker import Tracker
-from topicfold.runtime.update import Target, Update
-from topicfold.runtime.updates import Updates
 from topicfold.runtime.watching.watches import Watches
 from topicfold.runtime.watching.window import SIZE as WINDOW_SIZE
 from topicfold.runtime.watching.window_refill import WindowRefill
+from topicfold.runtime.writing.update import Target, Update
+from topicfold.runtime.writing.updates import Updates
 from topicfold.state.fold import NewState, PartitionState
 from topicfold.state.operations import Operations
 

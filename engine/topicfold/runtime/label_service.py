@@ -22,7 +22,7 @@ from topicfold.model.query import TopicQuery
 from topicfold.model.selector import selector_of_labels
 from topicfold.model.system_topics import is_system_topic
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.finding import Finding
+from topicfold.runtime.finding.finding import Finding
 from topicfold.runtime.listener_call import call_listener
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.slices import CHUNK, Slice

@@ -23,7 +23,7 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.listeners import Listeners
 from topicfold.runtime.policies import below_topics
 from topicfold.runtime.policy_news import Listener, PolicyScope, scopes_of
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 
 Mutator = Callable[[dict[str, Any]], dict[str, Any] | None]
 """Takes a topic's policies by name, as JSON values of its own to change; returns others to put in their place, or None.

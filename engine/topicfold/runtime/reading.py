@@ -31,10 +31,10 @@ from topicfold.model.namespaces import Namespaces
 from topicfold.model.records import Grants, NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.listed_labels import listed_labels
-from topicfold.runtime.refusals import namespace_not_found, tenant_not_found
+from topicfold.runtime.finding.listed_labels import listed_labels
 from topicfold.runtime.tenancy import namespaces_of
 from topicfold.runtime.unreadable import unreadable
+from topicfold.runtime.writing.refusals import namespace_not_found, tenant_not_found
 from topicfold.state.operations import Settled
 from topicfold.state.topic_table import TopicTable
 

@@ -11,7 +11,7 @@ from itertools import chain
 from topicfold.model.events import partition_of
 from topicfold.model.namespaces import Namespaces
 from topicfold.runtime.cut import Cuts
-from topicfold.runtime.tried_names import Outcomes
+from topicfold.runtime.finding.tried_names import Outcomes
 from topicfold.state.change import Change
 from topicfold.state.fold import PartitionState
 from topicfold.state.topic_table import TopicTable

@@ -10,29 +10,23 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from topicfold import __version__
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.listings import Listings
-from topicfold.runtime.upkeep import Upkeep
+from topicfold.runtime.finding.listings import Listings
+from topicfold.runtime.kafka.upkeep import Upkeep
 from topicfold.server import (
     bundles,
     clusters,
     doctor,
     document,
-    effective,
-    explain,
-    find,
     fresh_settings,
     grants,
     health,
     history,
     label_metrics,
     labels,
-    namespace_policies,
     namespace_properties,
     namespaces,
     native_topics,
-    offload_limits,
     operations,
-    policies,
     properties,
     tenants,
     topics,
@@ -43,10 +37,14 @@ from topicfold.server.auth.door import Door
 from topicfold.server.auth.setup import Security, security_of
 from topicfold.server.dispatch import Dispatch
 from topicfold.server.document import TITLE
+from topicfold.server.finding import explain, find
 from topicfold.server.guard import Guard
 from topicfold.server.metrics import Metrics
 from topicfold.server.node import Node
 from topicfold.server.ownership import Ownership
+from topicfold.server.policies import effective, offload_limits
+from topicfold.server.policies import namespaces as namespace_policies
+from topicfold.server.policies import topics as topic_policies
 from topicfold.server.routing import RouteTable
 from topicfold.server.tracing import TELEMETRY, TracedRoutes, is_traced
 from topicfold.settings import Settings
@@ -106,7 +104,7 @@ def create_app(
         *grants.operations(node),
         *topics.operations(node),
         *labels.operations(node),
-        *policies.operations(node),
+        *topic_policies.operations(node),
         *properties.operations(node),
         *native_topics.operations(node),
         *find.operations(node),

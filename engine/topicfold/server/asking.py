@@ -19,10 +19,10 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.auth.principal import actor_of
-from topicfold.server.exchange import REQUEST_ID
+from topicfold.server.connections.exchange import REQUEST_ID
+from topicfold.server.connections.stream import is_client_gone
 from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.node import Node
-from topicfold.server.stream import is_client_gone
 from topicfold.wire import headers as names
 
 _ETAG = re.compile(r'"([\x21\x23-\x7e]{1,256})"')

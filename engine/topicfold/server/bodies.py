@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from topicfold.errors import InvalidRequest, Overloaded, TooLarge
-from topicfold.server.exchange import is_garbled
+from topicfold.server.connections.exchange import is_garbled
 from topicfold.server.guard import HEADERS_KEY, MAX_BODY_BYTES
 from topicfold.server.node import Node
 

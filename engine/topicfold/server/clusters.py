@@ -26,7 +26,7 @@ from topicfold.model.names import check_cluster
 from topicfold.model.permissions import Access
 from topicfold.model.updates import Updater
 from topicfold.runtime.asking import Cut
-from topicfold.runtime.cluster_rules import known_clusters
+from topicfold.runtime.writing.cluster_rules import known_clusters
 from topicfold.server.answers import JSON_TYPE, read_answer, written_answer
 from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body

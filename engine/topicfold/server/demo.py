@@ -17,7 +17,7 @@ from topicfold.model.records import TenantRecord
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 from topicfold.server.announcement import say, served_at, to_try
 from topicfold.server.demo_topics import EXAMPLE, TENANT, demo_namespaces, demo_topics
 from topicfold.server.run import serve

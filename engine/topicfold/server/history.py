@@ -20,9 +20,9 @@ from topicfold.errors import (
 )
 from topicfold.model.permissions import ADMINISTER_NAMESPACE, ADMINISTER_TOPIC, READ_TOPIC, UPDATE_TOPIC
 from topicfold.runtime.asking import Consistency
-from topicfold.runtime.dry_run import would_change
-from topicfold.runtime.history import read_history
-from topicfold.runtime.rollback import restoring, roll_back, version_to_restore
+from topicfold.runtime.past.history import read_history
+from topicfold.runtime.past.rollback import restoring, roll_back, version_to_restore
+from topicfold.runtime.writing.dry_run import would_change
 from topicfold.server.answers import dry_answer, joined, read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body

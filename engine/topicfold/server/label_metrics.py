@@ -24,13 +24,13 @@ from topicfold.runtime.slices import CHUNK
 from topicfold.server.answers import read_headers
 from topicfold.server.asking import asked_to_find
 from topicfold.server.auth.principal import actor_of
-from topicfold.server.find import QUERY_ERRORS, found_now
-from topicfold.server.long_answer import LongAnswer
+from topicfold.server.connections.long_answer import LongAnswer
+from topicfold.server.finding.find import QUERY_ERRORS, found_now
+from topicfold.server.finding.topic_query import CONDITIONS, wanted_in
 from topicfold.server.metrics import TEXT_TYPE
 from topicfold.server.node import Node
 from topicfold.server.queries import Query, query_of
 from topicfold.server.routes import Operation
-from topicfold.server.topic_query import CONDITIONS, wanted_in
 from topicfold.state.change import TopicRow
 
 PATH = "/api/v1/metrics/labels"

@@ -22,21 +22,21 @@ from topicfold.errors import InvalidName, InvalidRequest, ListingFailed, Namespa
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT
 from topicfold.model.namespaces import Namespaces
 from topicfold.runtime.asking import Cut
-from topicfold.runtime.listed_names import count_names, listed_names, listing_query
-from topicfold.runtime.listings import Chosen
-from topicfold.runtime.topic_listing import ListingMode
+from topicfold.runtime.finding.listed_names import count_names, listed_names, listing_query
+from topicfold.runtime.finding.listings import Chosen
+from topicfold.runtime.finding.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import JSON_TYPE, joined, read_headers
 from topicfold.server.asking import asked_to_read
 from topicfold.server.auth.principal import actor_of
-from topicfold.server.in_flight import InFlight
-from topicfold.server.long_answer import MAX_SECONDS
+from topicfold.server.connections.in_flight import InFlight
+from topicfold.server.connections.long_answer import MAX_SECONDS
+from topicfold.server.connections.stream import client_has_read, line_of
 from topicfold.server.node import Node
 from topicfold.server.parameters import SYSTEM_TOPICS, Declared
 from topicfold.server.paths import MALFORMED_ESCAPE, namespace_in
 from topicfold.server.queries import LABEL_FILTERS, Query, equalities, label_filter, query_of
 from topicfold.server.routes import READ_ERRORS
-from topicfold.server.stream import client_has_read, line_of
 from topicfold.wire import headers
 from topicfold.wire.confirmation import properties_text
 

@@ -15,8 +15,8 @@ from topicfold import __version__
 from topicfold.build import build_id
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.examiner import Conclusion
+from topicfold.runtime.kafka.upkeep import Upkeep, UpkeepReport
 from topicfold.runtime.topic_counts import count_topics
-from topicfold.runtime.upkeep import Upkeep, UpkeepReport
 from topicfold.runtime.watching.reset import RESET_CAUSES
 from topicfold.server.process_figures import ProcessFigures
 from topicfold.state.change import Outcome

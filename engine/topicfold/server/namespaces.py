@@ -25,8 +25,8 @@ from topicfold.model.names import topic_of_key
 from topicfold.model.permissions import ADMINISTER_NAMESPACE, ADMINISTER_TENANT, LIST_NAMESPACE, READ_NAMESPACE, Access
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import NO_GRANTS, Grants
+from topicfold.runtime.finding.topic_listing import ListingMode
 from topicfold.runtime.slices import CHUNK
-from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import JSON_TYPE, joined, read_answer, read_headers, written_answer
 from topicfold.server.asking import asked_to_write, settled, settled_namespace

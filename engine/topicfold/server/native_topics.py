@@ -21,18 +21,18 @@ from topicfold.model.names import TopicName
 from topicfold.model.permissions import ADMINISTER_NAMESPACE, MANAGE_TOPIC, READ_TOPIC, UPDATE_TOPIC, Access
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.asking import Cut
-from topicfold.runtime.dry_run import would_change, would_create
 from topicfold.runtime.policies import below_topics
 from topicfold.runtime.reading import TopicView
+from topicfold.runtime.writing.dry_run import would_change, would_create
 from topicfold.server.answers import UNCHANGED, dry_answer, read_answer, record_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write, settled
 from topicfold.server.bodies import json_body
+from topicfold.server.connections.exchange import note_dry_run
 from topicfold.server.desired import meaning_of, merging, new_topic_in, patch_in, scopes_in
-from topicfold.server.exchange import note_dry_run
 from topicfold.server.node import Node
 from topicfold.server.parameters import Choice, Flag
 from topicfold.server.paths import DOMAIN_IN_QUERY, refuse_partition, topic_in
-from topicfold.server.policy_requests import must_have_policies
+from topicfold.server.policies.requests import must_have_policies
 from topicfold.server.queries import one, query_of
 from topicfold.server.routes import (
     CLUSTER_ERRORS,

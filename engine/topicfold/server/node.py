@@ -13,14 +13,14 @@ from starlette.requests import Request
 from topicfold.model.permissions import Need, Right
 from topicfold.model.policy.limits import Limits
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.finding import Finding
-from topicfold.runtime.listings import Listings
+from topicfold.runtime.finding.finding import Finding
+from topicfold.runtime.finding.listings import Listings
+from topicfold.runtime.kafka.upkeep import Upkeep
 from topicfold.runtime.reading import Reading
-from topicfold.runtime.upkeep import Upkeep
-from topicfold.runtime.writing import Writing
+from topicfold.runtime.writing.writing import Writing
 from topicfold.server.auth.authorizer import Authorizer, Place
-from topicfold.server.in_flight import InFlight
-from topicfold.server.long_answer import LongAnswers
+from topicfold.server.connections.in_flight import InFlight
+from topicfold.server.connections.long_answer import LongAnswers
 from topicfold.settings import Settings
 from topicfold.starting import open_listings
 

@@ -16,8 +16,8 @@ from starlette.responses import Response
 from topicfold.errors import OperationNotFound
 from topicfold.model.events import AggregateKind, Verdict, is_refusal
 from topicfold.model.permissions import Access
-from topicfold.runtime.refusals import refusal
-from topicfold.runtime.update import Target
+from topicfold.runtime.writing.refusals import refusal
+from topicfold.runtime.writing.update import Target
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import asked_to_read
 from topicfold.server.auth.principal import actor_of

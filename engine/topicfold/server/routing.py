@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from topicfold.model.names import DOMAINS
-from topicfold.server.exchange import method_asked
+from topicfold.server.connections.exchange import method_asked
 from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameter_in
 
 

@@ -29,17 +29,17 @@ from topicfold.log_lines import configure_logging, telling_if_slow
 from topicfold.loopback import is_loopback
 from topicfold.model.steering import in_one_line
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.listings import Listings
-from topicfold.runtime.upkeep import Upkeep
+from topicfold.runtime.finding.listings import Listings
+from topicfold.runtime.kafka.upkeep import Upkeep
 from topicfold.server.announcement import announce_server
 from topicfold.server.app import create_app
 from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.setup import Security, security_of, warn_of_security
-from topicfold.server.connection import Connection
+from topicfold.server.connections.connection import Connection
+from topicfold.server.connections.open_files import OpenFiles
+from topicfold.server.connections.spare_memory import SpareMemory
 from topicfold.server.loading_bar import loading_bar
 from topicfold.server.node import Node
-from topicfold.server.open_files import OpenFiles
-from topicfold.server.spare_memory import SpareMemory
 from topicfold.settings import Settings
 from topicfold.signals import handling
 from topicfold.starting import engine_options, log_place, open_listings, open_log, open_upkeep

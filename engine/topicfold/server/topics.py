@@ -22,9 +22,9 @@ from topicfold.model.namespaces import Namespaces
 from topicfold.model.permissions import LIST_NAMESPACE, LIST_TOPIC, MANAGE_TOPIC, READ_TOPIC
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import TopicRecord
-from topicfold.runtime.listed_names import listed_names, listing_query
+from topicfold.runtime.finding.listed_names import listed_names, listing_query
+from topicfold.runtime.finding.topic_listing import ListingMode
 from topicfold.runtime.policies import readable
-from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_write, settled

@@ -14,7 +14,7 @@ from fastapi.telemetry import TelemetryConfig
 from opentelemetry import trace
 from starlette.types import Scope
 
-from topicfold.server.exchange import method_asked
+from topicfold.server.connections.exchange import method_asked
 from topicfold.server.routing import Route, RouteTable
 
 TRACE_ID = "topicfold.trace"

@@ -13,11 +13,11 @@ from topicfold.model.policy.resolve import Policies
 from topicfold.model.records import NamespaceRecord, TopicRecord, UnreadableRecord
 from topicfold.model.updates import Stored
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.past.versions import OFFSET, life_start, version_at
 from topicfold.runtime.reading import TopicView
 from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.runtime.unreadable import unreadable
-from topicfold.runtime.update import Target
-from topicfold.runtime.versions import OFFSET, life_start, version_at
+from topicfold.runtime.writing.update import Target
 from topicfold.server.node import Node
 from topicfold.server.parameters import Declared
 from topicfold.server.times import TIME_HINT, time_ms_in

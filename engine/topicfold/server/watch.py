@@ -37,15 +37,15 @@ from topicfold.server.asking import asked_to_read
 from topicfold.server.auth.door import Admission, admission_of
 from topicfold.server.auth.principal import actor_of
 from topicfold.server.auth.viewer import Viewer
-from topicfold.server.exchange import REQUEST_ID
+from topicfold.server.connections.exchange import REQUEST_ID
+from topicfold.server.connections.principal_counts import PrincipalCounts
+from topicfold.server.connections.stream import Line, close_body, line_of, open_line
+from topicfold.server.finding.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
 from topicfold.server.frames import SSE_TYPE, Frames
 from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.node import Node
-from topicfold.server.principal_counts import PrincipalCounts
 from topicfold.server.queries import query_of
 from topicfold.server.routes import READ_ERRORS, Operation
-from topicfold.server.stream import Line, close_body, line_of, open_line
-from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
 from topicfold.server.watch_start import INITIAL, SECONDS, Start, start_of
 from topicfold.server.watch_switch import require_watches
 from topicfold.wire import headers as names

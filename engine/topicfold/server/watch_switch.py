@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topicfold.errors import WatchesDisabled
-from topicfold.runtime.topic_listing import is_built_in
+from topicfold.runtime.finding.topic_listing import is_built_in
 from topicfold.settings import Settings
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from topicfold.model.differences import Difference
 from topicfold.model.events import LAST_TIME_MS
 from topicfold.rfc3339 import time_text
-from topicfold.runtime.history import Entry
+from topicfold.runtime.past.history import Entry
 from topicfold.wire.resources import Resource
 
 

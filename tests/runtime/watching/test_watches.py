@@ -18,7 +18,8 @@ from topicfold.errors import Forbidden, NotReady, TopicfoldError
 from topicfold.model.names import parse_topic
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen
-from topicfold.runtime import look, slices, tried_names
+from topicfold.runtime import slices
+from topicfold.runtime.finding import look, tried_names
 from topicfold.runtime.watching import pump, watches
 from topicfold.runtime.watching.pump import Pump
 from topicfold.runtime.watching.subject import Subject

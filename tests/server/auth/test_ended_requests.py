@@ -10,7 +10,7 @@ import pytest
 from tests.runtime.nodes import turns
 from tests.server.auth.conftest import bearer
 from tests.server.rest import LABELS, ORDERS, RestNode, listening, raw
-from topicfold.server.exchange import Exchange
+from topicfold.server.connections.exchange import Exchange
 
 ROOT = bearer()
 STRANGER = bearer("stranger")

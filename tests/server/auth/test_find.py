@@ -57,8 +57,8 @@ async def test_the_kafka_topic_is_told_to_whoever_may_list_the_topic(acme: RestN
 async def test_one_principal_has_so_many_long_answers_at_once_and_no_more(
     acme: RestNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicfold.server.find.MAX_PAGE", 2)
-    monkeypatch.setattr("topicfold.server.long_answer.MAX_LONG_ANSWERS_OF_ONE", 1)
+    monkeypatch.setattr("topicfold.server.finding.find.MAX_PAGE", 2)
+    monkeypatch.setattr("topicfold.server.connections.long_answer.MAX_LONG_ANSWERS_OF_ONE", 1)
     meanwhile: list[object] = []
 
     async def ask_meanwhile(request: object) -> bool:

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from topicfold.client.argument_types import taking_what_it_states
 from topicfold.client.client import Client
-from topicfold.client.connecting import DEFAULT_URL
 from topicfold.client.consuming.consumer_query import ConsumerQuery
 from topicfold.client.consuming.following import Following, Frames
 from topicfold.client.consuming.kafka_topics import KafkaTopics, MissingTopics
@@ -32,6 +31,7 @@ from topicfold.client.find_answers import Match
 from topicfold.client.find_calls import SelectorForm, Texts
 from topicfold.client.listed_topics import ListedTopics
 from topicfold.client.live_set import NetChange
+from topicfold.client.transport.connecting import DEFAULT_URL
 from topicfold.client.watching import WatchQuery
 from topicfold.errors import BadSetting, InvalidRequest
 

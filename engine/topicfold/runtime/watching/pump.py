@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import structlog
 
 from topicfold.errors import TopicfoldError
-from topicfold.runtime.look import Look
+from topicfold.runtime.finding.look import Look
 from topicfold.runtime.slices import Slice, some_in_each_turn
 from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.watching.group import Frame, Group, Member

@@ -16,7 +16,7 @@ from typing import Any
 
 from topicfold.errors import TopicfoldError
 from topicfold.runtime.cut import NamespaceCut
-from topicfold.runtime.look import Look
+from topicfold.runtime.finding.look import Look
 from topicfold.runtime.slices import SLICE_SECONDS
 from topicfold.runtime.watching.group import Frame, Group
 from topicfold.runtime.watching.ports import Sink

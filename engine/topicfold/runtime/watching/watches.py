@@ -23,7 +23,7 @@ from topicfold.model.namespaces import Namespaces
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
-from topicfold.runtime.look import Look
+from topicfold.runtime.finding.look import Look
 from topicfold.runtime.revision import token_of
 from topicfold.runtime.slices import SLICE_SECONDS, IsLate, Turns, lateness, some_in_each_turn
 from topicfold.runtime.tables import Tables

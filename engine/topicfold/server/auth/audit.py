@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from topicfold.errors import Forbidden, TopicfoldError, Unauthenticated
 from topicfold.server.auth.principal import actor_of
-from topicfold.server.exchange import Exchange, is_dry_run, method_asked
+from topicfold.server.connections.exchange import Exchange, is_dry_run, method_asked
 from topicfold.server.tracing import TRACE_ID
 
 _log = structlog.get_logger("topicfold.audit")

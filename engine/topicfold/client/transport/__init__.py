@@ -1,0 +1,1 @@
+"""How requests travel: connections, retries, what is remembered between them, and what a silence means."""
