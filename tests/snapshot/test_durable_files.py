@@ -77,9 +77,10 @@ def test_a_file_is_handed_to_the_system_in_pieces(tmp_path: Path, monkeypatch: p
     class Recorded(io.FileIO):
         def write(self, piece: Any) -> int:
             sizes.append(memoryview(piece).nbytes)
-            return super().write(piece)
+            # The system may take less than it was given.
+            return super().write(piece[:40_000])
 
-    monkeypatch.setattr(os, "fdopen", lambda descriptor, mode: io.BufferedWriter(Recorded(descriptor, mode)))
+    monkeypatch.setattr(os, "fdopen", lambda descriptor, mode, buffering: Recorded(descriptor, mode))
     content = os.urandom(1_000_000)
     write_durably(tmp_path / "large", content)
     assert (tmp_path / "large").read_bytes() == content

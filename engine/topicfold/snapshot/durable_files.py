@@ -43,12 +43,11 @@ def replace_durably(path: Path, content: bytes) -> None:
 
 def write_durably(path: Path, content: bytes | memoryview) -> None:
     """Write a new file, readable by its owner only, and sync it to disk; if that fails, leave no file."""
-    flags, pieces = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, memoryview(content)
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as out:
+    flags, left = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, memoryview(content)
+    with os.fdopen(os.open(path, flags, 0o600), "wb", buffering=0) as out:
         try:
-            for start in range(0, len(content), _PIECE_BYTES):
-                out.write(pieces[start : start + _PIECE_BYTES])
-            out.flush()
+            while left:
+                left = left[out.write(left[:_PIECE_BYTES]) :]
             os.fsync(out.fileno())
         except OSError:
             path.unlink()
