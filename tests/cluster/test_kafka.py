@@ -69,6 +69,22 @@ def test_who_is_not_let_in_is_not_denied_topic_by_topic() -> None:
     assert "is_denied" not in error.values
 
 
+async def test_a_token_is_renewed_before_kafka_is_asked_however_long_nobody_asked(
+    nowhere: KafkaCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def answer(*_: object) -> SimpleNamespace:
+        done.append("asked")
+        return SimpleNamespace(cluster_id="c")
+
+    # Kafka's client renews tokens for OAUTHBEARER while it is polled, and then only.
+    admin = SimpleNamespace(poll=lambda _: done.append("polled"), list_topics=answer)
+    monkeypatch.setattr(nowhere, "_admin", admin)
+    assert await nowhere.reach() == "c"
+    assert done[:2] == ["polled", "asked"]
+
+
 async def test_brokers_that_do_not_show_a_change_in_time_say_nothing_of_other_topics(nowhere: KafkaCluster) -> None:
     async def never() -> bool:
         return False
