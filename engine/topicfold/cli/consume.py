@@ -6,6 +6,7 @@ import base64
 import secrets
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -51,7 +52,8 @@ _ASSIGNOR_HINT = (
     "--kafka-setting partition.assignment.strategy=range. If a share group has that name, even without members, "
     "choose another --group"
 )
-_HINTS = {"INCONSISTENT_GROUP_PROTOCOL": _ASSIGNOR_HINT}
+_OWN_GROUPS = "topicfold-consume-"
+"""How the groups begin that nobody has named."""
 _DEAD_HINT = "no more messages would arrive; once this is fixed, run it again"
 
 
@@ -95,7 +97,7 @@ def consume(
     try:
         if not consumer.matched_topics():
             session.output.note(NOTHING_YET)
-        _print(session, consumer, max_records)
+        _print(session, consumer, max_records, partial(_hint, bootstrap, group))
     finally:
         _leave(session, consumer, commits=group is not None)
 
@@ -118,7 +120,7 @@ def _settings(
         )
     return {
         "bootstrap.servers": bootstrap,
-        "group.id": group or f"topicfold-consume-{secrets.token_hex(8)}",
+        "group.id": group or f"{_OWN_GROUPS}{secrets.token_hex(8)}",
         "enable.auto.commit": group is not None,
         _OFFSET_STORE: False,
         "auto.offset.reset": "earliest" if from_beginning else "latest",
@@ -159,6 +161,22 @@ def _leave(session: Session, consumer: LabelConsumer, *, commits: bool) -> None:
         raise errors[0]
 
 
+def _hint(bootstrap: str, group: str | None, error: str, topic: str) -> str:
+    """Return what to do about an error of that name, which is about `topic` if there is one."""
+    from topicfold.kafka_client import KafkaRight
+
+    match error:
+        case "INCONSISTENT_GROUP_PROTOCOL":
+            return _ASSIGNOR_HINT
+        case "GROUP_AUTHORIZATION_FAILED":
+            allowing = KafkaRight("Read", group or _OWN_GROUPS, bootstrap, "group").command
+            return allowing if group else f"{allowing} --resource-pattern-type prefixed"
+        case "TOPIC_AUTHORIZATION_FAILED" if topic:
+            return KafkaRight("Read", topic, bootstrap).command
+        case _:
+            return ""
+
+
 def teller(warn: Callable[..., None], bootstrap: str) -> Callable[[Any], None]:
     """Return what warns of the first `KafkaError` of each kind; their texts count attempts, so none is like another.
 
@@ -182,7 +200,7 @@ def teller(warn: Callable[..., None], bootstrap: str) -> Callable[[Any], None]:
     return tell
 
 
-def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -> None:
+def _print(session: Session, consumer: LabelConsumer, max_records: int | None, hint: Callable[[str, str], str]) -> None:
     """Print records until there were so many, or nobody reads; each error once, and the last that there can be.
 
     An interrupt waits for the end of a poll: raised inside it may end up in a callback of Kafka's client, which makes a
@@ -193,7 +211,7 @@ def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -
     """
     from topicfold.signals import interrupts_between_steps
 
-    told: set[str] = set()
+    told: set[tuple[str, str]] = set()
     count = 0
     with interrupts_between_steps() as step:
         while max_records is None or count < max_records:
@@ -207,9 +225,10 @@ def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -
                     if error.name() == "_FATAL":
                         session.output.failure(text, _DEAD_HINT)
                         raise typer.Exit(ExitCode.FAILED)
-                    if text not in told:
-                        told.add(text)
-                        session.output.warning(text, _HINTS.get(error.name(), ""))
+                    advice = hint(error.name(), message.topic() or "")
+                    if (text, advice) not in told:
+                        told.add((text, advice))
+                        session.output.warning(text, advice)
                     continue
                 topic, value = message.topic() or "", message.value()
                 text = f"{topic}  {'–' if value is None else value.decode(errors='backslashreplace')}"

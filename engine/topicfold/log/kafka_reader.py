@@ -14,9 +14,9 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.errors import LogUnavailable
-from topicfold.kafka_client import error_in, open_kafka_client
+from topicfold.kafka_client import KafkaRight, error_in, open_kafka_client
 from topicfold.kafka_connections import NOT_CONNECTED, KafkaConnections
-from topicfold.log.kafka_errors import LOST, KafkaRight, is_passing, unanswered
+from topicfold.log.kafka_errors import LOST, is_passing, unanswered
 from topicfold.log.kafka_settings import without_lines
 from topicfold.log.port import Entry
 
