@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Uuid
 from confluent_kafka.admin._topic import TopicDescription
@@ -27,6 +27,33 @@ _FILES: Mapping[str, str] = {
 """What these files hold. Of a wrong one, Kafka's client says no more than "BIO lib", "system lib" or "PEM lib"."""
 
 Client = TypeVar("Client")
+
+
+class KafkaRight(NamedTuple):
+    """A right that our principal needs: an operation, as Kafka names it, on a topic or a group, or with no name on the
+    cluster.
+
+    >>> KafkaRight("Create", "orders", "broker1:9092").command.partition(" --operation ")[2]
+    'Create --topic orders'
+    """
+
+    operation: str
+    name: str
+    bootstrap: str
+    kind: str = "topic"
+
+    @property
+    def resource(self) -> str:
+        """What it is a right on."""
+        return f"{self.kind} {self.name}" if self.name else "the cluster"
+
+    @property
+    def command(self) -> str:
+        """The command that grants it."""
+        return (
+            f"kafka-acls.sh --bootstrap-server {self.bootstrap} --add --allow-principal User:NAME "
+            f"--operation {self.operation} {f'--{self.kind} {self.name}' if self.name else '--cluster'}"
+        )
 
 
 def open_kafka_client(kind: Callable[[dict[str, Any]], Client], settings: Mapping[str, Any]) -> Client:

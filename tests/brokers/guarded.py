@@ -60,25 +60,25 @@ class GuardedKafka(KafkaProcess):
             "sasl.password": password,
         }
 
-    def allow(self, topic: str, *operations: AclOperation) -> None:
-        """Let `ann` do `operations` on a topic; returns once the broker knows."""
+    def allow(self, name: str, *operations: AclOperation, kind: ResourceType = ResourceType.TOPIC) -> None:
+        """Let `ann` do `operations` on a topic, or something else; returns once the broker knows."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        bindings = [AclBinding(*_permission(topic, each)) for each in operations]
+        bindings = [AclBinding(*_permission(kind, name, each)) for each in operations]
         for future in admin.create_acls(bindings).values():
             future.result(20)
 
     def withdraw(self, topic: str, *operations: AclOperation) -> None:
         """Let `ann` do `operations` on a topic no more."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        filters = [AclBindingFilter(*_permission(topic, each)) for each in operations]
+        filters = [AclBindingFilter(*_permission(ResourceType.TOPIC, topic, each)) for each in operations]
         for future in admin.delete_acls(filters).values():
             future.result(20)
 
 
-def _permission(topic: str, operation: AclOperation) -> tuple[object, ...]:
-    """Return what Kafka's client takes for `ann` being allowed `operation` on a topic."""
+def _permission(kind: ResourceType, name: str, operation: AclOperation) -> tuple[object, ...]:
+    """Return what Kafka's client takes for `ann` being allowed `operation`."""
     literal = ResourcePatternType.LITERAL
-    return ResourceType.TOPIC, topic, literal, "User:ann", "*", operation, AclPermissionType.ALLOW
+    return kind, name, literal, "User:ann", "*", operation, AclPermissionType.ALLOW
 
 
 def documented(whose: str, column: int) -> list[AclOperation]:

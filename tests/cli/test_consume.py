@@ -20,7 +20,7 @@ from confluent_kafka import Consumer, KafkaError, Producer
 from tests.cli.conftest import Run, Start
 from tests.integration.consuming import Topics
 from topicfold.cli.config import ColorMode, OutputFormat
-from topicfold.cli.consume import _leave, teller
+from topicfold.cli.consume import _hint, _leave, teller
 from topicfold.cli.output import Output
 from topicfold.client import Client
 from topicfold.signals import interrupts_between_steps
@@ -290,6 +290,14 @@ def test_a_cluster_that_is_away_is_warned_of_once_and_not_at_each_attempt() -> N
     for code, text in ((KafkaError._TRANSPORT, "1 ms"), (KafkaError._TRANSPORT, "2 ms"), (KafkaError._RESOLVE, "no")):
         tell(KafkaError(code, text))
     assert warned == ["Kafka: 1 ms", "Kafka: no"]
+
+
+@pytest.mark.parametrize(("group", "named"), [
+    ("audit", "--group audit"), (None, "--group topicfold-consume- --resource-pattern-type prefixed")
+])  # fmt: skip
+def test_a_group_that_is_denied_comes_with_the_command_that_allows_it(group: str | None, named: str) -> None:
+    command = "kafka-acls.sh --bootstrap-server broker:9092 --add --allow-principal User:NAME --operation Read"
+    assert _hint("broker:9092", group, "GROUP_AUTHORIZATION_FAILED", "") == f"{command} {named}"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -18,6 +18,8 @@ from topicfold.cluster.kafka_errors import translated
 from topicfold.errors import BadSetting, ClusterUnavailable, TopicfoldError
 from topicfold.model.adoption import KafkaTopic
 
+ALLOW = "kafka-acls.sh --bootstrap-server kafka:9092 --add --allow-principal User:NAME"
+
 
 @pytest.fixture
 def nowhere() -> KafkaCluster:
@@ -46,20 +48,35 @@ def test_a_setting_that_librdkafka_does_not_take_is_a_bad_setting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "topic", "reason"),
+    ("code", "topic", "reason", "hint"),
     [
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "orders", "denies us AlterConfigs on topic orders"),
-        (KafkaError.CLUSTER_AUTHORIZATION_FAILED, "", "denies us AlterConfigs on the cluster"),
-        (KafkaError.TOPIC_DELETION_DISABLED, "orders", "has topic deletion disabled, so orders cannot be deleted"),
-        (KafkaError.INVALID_REPLICATION_FACTOR, "orders", "has too few brokers in service for topic orders"),
+        (
+            KafkaError.TOPIC_AUTHORIZATION_FAILED, "orders",
+            "denies us AlterConfigs on topic orders", f"{ALLOW} --operation AlterConfigs --topic orders",
+        ),
+        (
+            KafkaError.CLUSTER_AUTHORIZATION_FAILED, "",
+            "denies us AlterConfigs on the cluster", f"{ALLOW} --operation AlterConfigs --cluster",
+        ),
+        (
+            KafkaError.TOPIC_DELETION_DISABLED, "orders",
+            "has topic deletion disabled, so orders cannot be deleted", "Set delete.topic.enable=true on its brokers.",
+        ),
+        (
+            KafkaError.INVALID_REPLICATION_FACTOR, "orders",
+            "has too few brokers in service for topic orders",
+            "Start the brokers that are down, or lower default.replication.factor to as many as there are.",
+        ),
     ],
-)
-def test_what_kafka_does_not_allow_names_the_right_the_topic_and_what_to_do(code: int, topic: str, reason: str) -> None:
+)  # fmt: skip
+def test_what_kafka_does_not_allow_names_the_right_the_topic_and_what_to_do(
+    code: int, topic: str, reason: str, hint: str
+) -> None:
     error = translated(KafkaError(code), "kafka:9092", topic, "AlterConfigs")
     assert isinstance(error, ClusterUnavailable)
     assert error.reason.startswith(f"Kafka at kafka:9092 {reason}")
     assert error.is_of_one_topic
-    assert error.hint
+    assert error.hint == hint
 
 
 def test_who_is_not_let_in_is_not_denied_topic_by_topic() -> None:
@@ -67,6 +84,22 @@ def test_who_is_not_let_in_is_not_denied_topic_by_topic() -> None:
     assert isinstance(error, ClusterUnavailable)
     assert "denies access: " in error.reason
     assert "is_denied" not in error.values
+
+
+async def test_a_token_is_renewed_before_kafka_is_asked_however_long_nobody_asked(
+    nowhere: KafkaCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def answer(*_: object) -> SimpleNamespace:
+        done.append("asked")
+        return SimpleNamespace(cluster_id="c")
+
+    # Kafka's client renews tokens for OAUTHBEARER while it is polled, and then only.
+    admin = SimpleNamespace(poll=lambda _: done.append("polled"), list_topics=answer)
+    monkeypatch.setattr(nowhere, "_admin", admin)
+    assert await nowhere.reach() == "c"
+    assert done[:2] == ["polled", "asked"]
 
 
 async def test_brokers_that_do_not_show_a_change_in_time_say_nothing_of_other_topics(nowhere: KafkaCluster) -> None:

@@ -45,8 +45,10 @@ def test_a_right_that_is_missing_is_named_with_its_topic_and_other_topics_go_on(
     assert {name: each["state"] for name, each in reports.items()} == {
         "whole": "changed", "readable": "failed", "hidden": "failed"
     }  # fmt: skip
-    assert reports["readable"]["reason"].endswith(f"denies us AlterConfigs on topic {readable}")
-    assert reports["hidden"]["reason"].endswith(f"denies us DescribeConfigs on topic {hidden}")
+    for short, topic, right in (("readable", readable, "AlterConfigs"), ("hidden", hidden, "DescribeConfigs")):
+        reason = reports[short]["reason"]
+        assert f"denies us {right} on topic {topic}. kafka-acls.sh " in reason
+        assert reason.endswith(f"--operation {right} --topic {topic}")
     assert done.returncode == 7
     assert "Traceback" not in done.stderr
     assert [site.kafka.own(topic) for topic in (whole, readable, hidden)] == [{"max.message.bytes": "4096"}, {}, {}]

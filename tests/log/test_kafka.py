@@ -15,11 +15,12 @@ from confluent_kafka.admin import AdminClient
 from tests.brokers.process import KafkaProcess
 from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
+from topicfold.kafka_client import KafkaRight
 from topicfold.log import kafka_arrivals
 from topicfold.log.kafka import KafkaLog
 from topicfold.log.kafka_appender import KafkaAppender
 from topicfold.log.kafka_arrivals import KafkaArrivals, Read
-from topicfold.log.kafka_errors import KafkaRight, unanswered
+from topicfold.log.kafka_errors import unanswered
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import KafkaReader
 from topicfold.log.kafka_topic import LogTopics

@@ -228,6 +228,19 @@ def test_what_kafka_s_client_tells_late_of_an_outage_that_is_over_is_no_reason_o
         reader.end_offsets(range(2), 0.05)
 
 
+def test_what_was_wrong_before_an_answer_is_no_reason_of_a_silence_after_it(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    consumer = Consumer(silent=0)
+    reader = reader_of(consumer)
+    consumer.untold.append(KafkaError(KafkaError._AUTHENTICATION, "b1: token expired"))
+    reader.end_offsets(range(2), 1.0)
+    assert not consumer.untold
+    consumer.silent = 1_000
+    with pytest.raises(LogUnavailable, match="not the brokers that lead"):
+        reader.end_offsets(range(2), 0.05)
+
+
 def test_a_broker_that_does_not_answer_in_time_is_not_asked_for_ever(
     reader_of: Callable[[Consumer], KafkaReader],
 ) -> None:
@@ -352,15 +365,16 @@ class Paging(Consumer):
     def __init__(self, *messages: SimpleNamespace) -> None:
         super().__init__(silent=0)
         self._messages = iter(messages)
+        self._is_assigned = False
 
     def assign(self, _: object) -> None:
-        pass
+        self._is_assigned = True
 
     def unassign(self) -> None:
-        pass
+        self._is_assigned = False
 
     def poll(self, _: float) -> Any:
-        return next(self._messages)
+        return next(self._messages) if self._is_assigned else None
 
     def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         return [TopicPartition(each.topic, each.partition, 6 + (each.offset == OFFSET_END)) for each in wanted]

@@ -8,6 +8,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -62,7 +63,8 @@ _ASSIGNOR_HINT = (
     "--kafka-setting partition.assignment.strategy=range. If a share group has that name, even without members, "
     "choose another --group"
 )
-_HINTS = {"INCONSISTENT_GROUP_PROTOCOL": _ASSIGNOR_HINT}
+_OWN_GROUPS = "topicfold-consume-"
+"""How the groups begin that nobody has named."""
 _DEAD_HINT = "no more messages would arrive; once this is fixed, run it again"
 
 
@@ -109,7 +111,8 @@ def consume(
     try:
         if not consumer.matched_topics():
             session.output.note(NOTHING_YET)
-        _print(session, consumer, max_records, math.inf if idle_seconds is None else idle_seconds)
+        idle = math.inf if idle_seconds is None else idle_seconds
+        _print(session, consumer, max_records, idle, partial(_hint, bootstrap, group))
     finally:
         _leave(session, consumer, commits=group is not None)
 
@@ -132,7 +135,7 @@ def _settings(
         )
     return {
         "bootstrap.servers": bootstrap,
-        "group.id": group or f"topicfold-consume-{secrets.token_hex(8)}",
+        "group.id": group or f"{_OWN_GROUPS}{secrets.token_hex(8)}",
         "enable.auto.commit": group is not None,
         _OFFSET_STORE: False,
         "auto.offset.reset": "earliest" if from_beginning else "latest",
@@ -173,6 +176,22 @@ def _leave(session: Session, consumer: LabelConsumer, *, commits: bool) -> None:
         raise errors[0]
 
 
+def _hint(bootstrap: str, group: str | None, error: str, topic: str) -> str:
+    """Return what to do about an error of that name, which is about `topic` if there is one."""
+    from topicfold.kafka_client import KafkaRight
+
+    match error:
+        case "INCONSISTENT_GROUP_PROTOCOL":
+            return _ASSIGNOR_HINT
+        case "GROUP_AUTHORIZATION_FAILED":
+            allowing = KafkaRight("Read", group or _OWN_GROUPS, bootstrap, "group").command
+            return allowing if group else f"{allowing} --resource-pattern-type prefixed"
+        case "TOPIC_AUTHORIZATION_FAILED" if topic:
+            return KafkaRight("Read", topic, bootstrap).command
+        case _:
+            return ""
+
+
 def teller(warn: Callable[..., None], bootstrap: str) -> Callable[[Any], None]:
     """Return what warns of the first `KafkaError` of each kind; their texts count attempts, so none is like another.
 
@@ -196,7 +215,13 @@ def teller(warn: Callable[..., None], bootstrap: str) -> Callable[[Any], None]:
     return tell
 
 
-def _print(session: Session, consumer: LabelConsumer, max_records: int | None, idle_seconds: float) -> None:
+def _print(
+    session: Session,
+    consumer: LabelConsumer,
+    max_records: int | None,
+    idle_seconds: float,
+    hint: Callable[[str, str], str],
+) -> None:
     """Print records until there were so many, none came for so long, or nobody reads.
 
     Each error is printed once, and the last that there can be.
@@ -209,7 +234,7 @@ def _print(session: Session, consumer: LabelConsumer, max_records: int | None, i
     """
     from topicfold.signals import interrupts_between_steps
 
-    told: set[str] = set()
+    told: set[tuple[str, str]] = set()
     count, heard = 0, time.monotonic()
     with interrupts_between_steps() as step:
         while max_records is None or count < max_records:
@@ -226,9 +251,10 @@ def _print(session: Session, consumer: LabelConsumer, max_records: int | None, i
                     if error.name() == "_FATAL":
                         session.output.failure(text, _DEAD_HINT)
                         raise typer.Exit(ExitCode.FAILED)
-                    if text not in told:
-                        told.add(text)
-                        session.output.warning(text, _HINTS.get(error.name(), ""))
+                    advice = hint(error.name(), message.topic() or "")
+                    if (text, advice) not in told:
+                        told.add((text, advice))
+                        session.output.warning(text, advice)
                     continue
                 topic, value = message.topic() or "", message.value()
                 text = f"{topic}  {'–' if value is None else value.decode(errors='backslashreplace')}"

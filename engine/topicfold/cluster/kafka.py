@@ -249,6 +249,7 @@ class KafkaCluster:
     def _open(self) -> AdminClient:
         if self._admin is None:
             raise ClusterUnavailable("the connection to Kafka is closed", bootstrap=self._bootstrap)
+        self._admin.poll(0)  # for tokens that have to be renewed
         return self._admin
 
 

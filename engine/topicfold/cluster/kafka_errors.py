@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from confluent_kafka import KafkaError
 
 from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, TopicfoldError, TopicNotFound
-from topicfold.kafka_client import DENIED, NOT_LET_IN
+from topicfold.kafka_client import DENIED, NOT_LET_IN, KafkaRight
 
 _REFUSED: Mapping[int, str] = {
     KafkaError.INVALID_CONFIG: "it does not accept the setting",
@@ -37,12 +37,8 @@ def translated(error: KafkaError, bootstrap: str, topic: str, right: str) -> Top
     if code in _REFUSED:
         return ClusterRefused(f"Kafka refuses topic {topic}: {_REFUSED[code]}: {text}", kafka_topic=topic)
     if code in DENIED:
-        resource = f"topic {topic}" if topic else "the cluster"
-        return _denied(
-            f"Kafka at {bootstrap} denies us {right} on {resource}",
-            f"Give this principal an ACL: {right} on {resource}.",
-            bootstrap,
-        )
+        lacking = KafkaRight(right, topic, bootstrap)
+        return _denied(f"Kafka at {bootstrap} denies us {right} on {lacking.resource}", lacking.command, bootstrap)
     if code == KafkaError.TOPIC_DELETION_DISABLED:
         hint = "Set delete.topic.enable=true on its brokers."
         return _denied(

@@ -264,7 +264,7 @@ class Enforcer:
         if isinstance(found, TopicfoldError):
             self._wanting.add(wish.name)
             self._has_failed = True
-            self._telling.pass_over(wish.name, found.reason, State.FAILED)
+            self._telling.pass_over(wish.name, _with_hint(found), State.FAILED)
         elif found is not None:
             self._telling.reach(wish.name)
             own = await self._own_left_over(wish, found)
@@ -298,7 +298,7 @@ class Enforcer:
                 raise
             self._wanting.add(wish.name)
             self._has_failed = True
-            self._telling.refuse(wish.name, differences, error.reason)
+            self._telling.refuse(wish.name, differences, _with_hint(error))
         else:
             self._note(wish, differences)
             self._telling.change(wish.name, differences)
@@ -313,3 +313,7 @@ class Enforcer:
             self._met[wish.name] = wish
         else:
             self._met.pop(wish.name, None)
+
+
+def _with_hint(error: TopicfoldError) -> str:
+    return f"{error.reason}. {error.hint}" if error.hint else error.reason

@@ -17,10 +17,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from topicfold.clock import random_id
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
-from topicfold.kafka_client import error_in, open_kafka_client
+from topicfold.kafka_client import KafkaRight, error_in, open_kafka_client
 from topicfold.kafka_connections import KafkaConnections
 from topicfold.log.codec import MAX_EVENT_BYTES
-from topicfold.log.kafka_errors import KafkaRight, is_fatal, translated, unanswered
+from topicfold.log.kafka_errors import is_fatal, translated, unanswered
 from topicfold.log.kafka_producers import KafkaProducers
 from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES, without_lines
 from topicfold.log.port import Entry, Failed

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from confluent_kafka import KafkaError
 
 from topicfold.errors import LogGap, LogUnavailable, TooLarge, TopicfoldError, WrongLog
-from topicfold.kafka_client import DENIED, NOT_LET_IN
+from topicfold.kafka_client import DENIED, NOT_LET_IN, KafkaRight
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.port import LogDenied
 
@@ -32,22 +30,6 @@ _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 
 
 LEADERS_HINT = "Check that the brokers with its replicas are running and let this node in."
-
-
-class KafkaRight(NamedTuple):
-    """A right that our principal needs: an operation, as Kafka names it, on the log's topic."""
-
-    operation: str
-    topic: str
-    bootstrap: str
-
-    @property
-    def command(self) -> str:
-        """The command that grants it."""
-        return (
-            f"kafka-acls.sh --bootstrap-server {self.bootstrap} --add --allow-principal User:NAME "
-            f"--operation {self.operation} --topic {self.topic}"
-        )
 
 
 def restoring(what: str) -> str:
@@ -76,7 +58,7 @@ def translated(error: KafkaError, right: KafkaRight) -> TopicfoldError:
     if code in DENIED:
         is_old_way = code == KafkaError.CLUSTER_AUTHORIZATION_FAILED and right.operation == "Write"
         return LogDenied(
-            f"Kafka denies us {right.operation} on topic {right.topic}: {text}",
+            f"Kafka denies us {right.operation} on {right.resource}: {text}",
             hint=right.command
             + ("; before Kafka 2.8 also --operation IdempotentWrite --cluster" if is_old_way else ""),
         )

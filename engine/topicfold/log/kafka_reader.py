@@ -14,9 +14,9 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.errors import LogUnavailable
-from topicfold.kafka_client import error_in, open_kafka_client
+from topicfold.kafka_client import KafkaRight, error_in, open_kafka_client
 from topicfold.kafka_connections import NOT_CONNECTED, KafkaConnections
-from topicfold.log.kafka_errors import LOST, KafkaRight, is_passing, unanswered
+from topicfold.log.kafka_errors import LOST, is_passing, unanswered
 from topicfold.log.kafka_settings import without_lines
 from topicfold.log.port import Entry
 
@@ -231,6 +231,7 @@ class KafkaReader:
             timeout = deadline - now
         said: KafkaException | None = None
         while True:
+            self._consumer.poll(0)  # for tokens that have to be renewed: without one, the broker ends the connection
             try:
                 if self._leaders_may_have_moved:
                     self._ask_who_leads(timeout)
@@ -247,7 +248,7 @@ class KafkaReader:
                 if self._leaders_may_have_moved:
                     # What the client still has to say of them is as old.
                     self._consumer.poll(0)
-                    self._connections.forget()
+                self._connections.forget()
                 self._leaders_may_have_moved = self._is_told_who_leads = False
                 self._has_answer = True
                 return offsets

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from topicfold.errors import BadSetting
-from topicfold.log.kafka_errors import KafkaRight
+from topicfold.kafka_client import KafkaRight
 from topicfold.log.port import CLIENT_LOGGER, SettingProblem
 
 SAFE_MESSAGE_BYTES = 1_048_588

@@ -19,9 +19,9 @@ from confluent_kafka.cimpl import NewTopic
 
 from topicfold.counting import counted
 from topicfold.errors import LogGap, LogUnavailable, WrongLog
-from topicfold.kafka_client import error_in, open_kafka_client, release_id
+from topicfold.kafka_client import KafkaRight, error_in, open_kafka_client, release_id
 from topicfold.kafka_connections import KafkaConnections
-from topicfold.log.kafka_errors import KafkaRight, restoring, unanswered
+from topicfold.log.kafka_errors import restoring, unanswered
 from topicfold.log.kafka_settings import (
     SAFE_MESSAGE_BYTES,
     denied,

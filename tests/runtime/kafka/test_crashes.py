@@ -55,8 +55,9 @@ async def test_a_deletion_cut_off_in_the_middle_is_finished_under_the_same_key(k
 async def test_a_deletion_that_kafka_does_not_allow_is_not_said_to_be_done(kafka_node: KafkaNode) -> None:
     await kafka_node.create("orders")
     kafka_node.cluster.refuses_deletion = True
-    with pytest.raises(OutcomeUnknown, match="not allowed"):
+    with pytest.raises(OutcomeUnknown, match="not allowed") as told:
         await kafka_node.writing.delete_topic(ORDERS, kafka_node.asked())
+    assert told.value.hint.startswith("let us. GET /api/v1/operations/")
     assert kafka_node.pending("orders") == Pending(Step.END, await id_of(kafka_node, "orders"))
 
 

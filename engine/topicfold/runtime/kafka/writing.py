@@ -305,11 +305,14 @@ class KafkaWriting(Writing):
                 last = await self.finish(name, step)
         except (Wait, FixRequest, OutcomeUnknown, TimeoutError) as error:
             reason = error.reason if isinstance(error, TopicfoldError) else "it takes longer than the request may"
-            raise OutcomeUnknown(
+            told = OutcomeUnknown(
                 f"{'the end of ' if step is Step.END else ''}topic {name} is recorded, "
                 f"but its Kafka topic has not followed yet: {reason}",
                 operation=written.operation,
-            ) from error
+            )
+            if isinstance(error, ClusterUnavailable) and error.is_of_one_topic and error.hint:
+                told.hint = f"{error.hint.rstrip('.')}. {told.hint}"
+            raise told from error
         return written if last is None else written._replace(revision=last.revision)
 
     async def _confirm_end(self, name: TopicName) -> None:
