@@ -304,7 +304,8 @@ async def test_who_asks_the_archive_too_much_leaves_others_their_turn(store: Mem
         await asyncio.sleep(0)
         may_answer.release(len(asking))
         await asyncio.gather(*asking)
-        assert "ann" in order[: 2 * MAX_ASKED]
+        # Hers is the fourth turn; threads that have theirs answer in any order.
+        assert order.index("ann") < MAX_WAITING // 2
 
 
 async def test_few_ask_the_archive_at_once_and_few_wait(store: MemoryStore, root: Path) -> None:
