@@ -316,4 +316,5 @@ class Enforcer:
 
 
 def _with_hint(error: TopicfoldError) -> str:
-    return f"{error.reason}. {error.hint}" if error.hint else error.reason
+    """Return why something was not done, and if a right is lacking, what grants it: all else is tried again here."""
+    return f"{error.reason}. {error.hint}" if error.values.get("is_denied") else error.reason
