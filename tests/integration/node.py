@@ -40,7 +40,7 @@ class Node:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                env={**os.environ, **self.settings, "NO_COLOR": "1"},
+                env={**os.environ, **self.settings, "NO_COLOR": "1", "PYTHONFAULTHANDLER": "1"},
             )
 
     def start(self) -> None:
@@ -62,6 +62,13 @@ class Node:
                 pass
             time.sleep(0.05)
         raise AssertionError(f"node is not ready; it said:\n{self.output.read_text()}")
+
+    def said_at_end(self, code: int) -> str:
+        """Return what a process says that ends by itself with this exit code."""
+        assert self.process is not None
+        ended, said = self.process.wait(60), self.output.read_text()
+        assert ended == code, f"it ended with {ended} and said:\n{said}"
+        return said
 
     def kill(self) -> None:
         """End the process as a power cut would."""

@@ -38,9 +38,7 @@ def test_a_node_that_is_to_make_its_log_says_of_each_right_that_it_lacks_how_to_
     for operation in ("Describe", "Create", "Write", "Read"):
         node = Node(as_ann(guarded, log), tmp_path / f"{operation}.log")
         node.launch()
-        assert node.process is not None
-        assert node.process.wait(60) == 6
-        said = node.output.read_text()
+        said = node.said_at_end(6)
         assert f"error: Kafka denies us {operation} on topic {log}" in said
         assert f"hint: {what_allows(operation, log, guarded)}" in said
         assert "Traceback" not in said
@@ -54,9 +52,7 @@ def test_who_does_not_speak_the_protocol_of_a_listener_is_asked_about_that(
 ) -> None:
     node = Node(["--kafka", guarded.guarded_bootstrap], tmp_path / "plain.log")
     node.launch()
-    assert node.process is not None
-    assert node.process.wait(60) == 6
-    assert "it may hang, expect another security.protocol than PLAINTEXT" in node.output.read_text()
+    assert "it may hang, expect another security.protocol than PLAINTEXT" in node.said_at_end(6)
 
 
 def test_who_comes_with_a_wrong_password_is_told_so_and_asked_about_the_security_settings(
@@ -65,9 +61,7 @@ def test_who_comes_with_a_wrong_password_is_told_so_and_asked_about_the_security
     given = [word.replace(guarded.settings()["sasl.password"], "wrong") for word in as_ann(guarded, "log")]
     node = Node(given, tmp_path / "wrong.log")
     node.launch()
-    assert node.process is not None
-    assert node.process.wait(60) == 6
-    said = node.output.read_text()
+    said = node.said_at_end(6)
     assert "Kafka denies access" in said
     assert "Invalid username or password" in said
     assert "the security settings right?" in said
