@@ -179,6 +179,11 @@ def test_a_pattern_with_the_namespace_in_it_is_told_what_patterns_are_for(run: R
         assert ("--match is for what follows the namespace" in told) is is_told
 
 
+def test_an_expression_that_finds_nothing_is_told_to_be_for_the_whole_name(run: Run) -> None:
+    assert "--regex is for the whole of what follows the namespace" in run("topics", "list", "--regex", "rder").err
+    assert "--regex" not in run("topics", "list", "-l", "team=nobody").err
+
+
 def test_the_topics_of_all_namespaces_that_match_a_pattern_are_listed_and_followed(
     run: Run, start: Start, client: Client
 ) -> None:

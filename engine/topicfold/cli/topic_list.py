@@ -126,6 +126,8 @@ def list_topics(
         session.output.note(_nothing(places, when, is_filtered) if places else no_namespaces(named_places))
         if any("/" in pattern for pattern in match or ()):
             session.output.note("--match is for what follows the namespace in a topic's name, which holds no /")
+        if regex:
+            session.output.note("--regex is for the whole of what follows the namespace; .* stands for any characters")
         if selector and at is None and places:
             named = [] if places == [DEFAULT_NAMESPACE] else places
             where = " -A" if all_namespaces else "".join(f" -n {shlex.quote(place)}" for place in named)
