@@ -40,7 +40,7 @@ from topicfold.runtime.kafka.records import holder_of, record_of
 from topicfold.runtime.kafka.topics import KafkaTopics
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.tenancy import look_at
-from topicfold.runtime.writing.writing import Writing
+from topicfold.runtime.writing.writing import AGAIN_HINT, Writing
 
 _LOOKS = 5
 _AT_ONCE = 16
@@ -310,8 +310,7 @@ class KafkaWriting(Writing):
                 f"but its Kafka topic has not followed yet: {reason}",
                 operation=written.operation,
             )
-            if isinstance(error, ClusterUnavailable) and error.is_of_one_topic and error.hint:
-                told.hint = f"{error.hint.rstrip('.')}. {told.hint}"
+            told.hint = _remedy(error) + told.hint
             raise told from error
         return written if last is None else written._replace(revision=last.revision)
 
@@ -383,5 +382,12 @@ class KafkaWriting(Writing):
             f"namespace {name} was not deleted; of its {counted(len(keys), 'topic')}, {ended} were, "
             f"as far as is known: {error.reason}",
             operation=operation_text(target.partition, self._handle(target, asked)),
-            hint="Delete it again: what was deleted stays deleted.",
+            hint=(_remedy(error) or _remedy(error.__cause__)) + AGAIN_HINT,
         )
+
+
+def _remedy(error: BaseException | None) -> str:
+    """Return the sentence that tells how Kafka comes to let us change a topic, if that is what `error` is about."""
+    if isinstance(error, ClusterUnavailable) and error.is_of_one_topic and error.hint:
+        return f"{error.hint.rstrip('.')}. "
+    return ""

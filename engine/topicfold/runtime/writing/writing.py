@@ -36,6 +36,7 @@ from topicfold.runtime.writing.refusals import refusal
 from topicfold.runtime.writing.update import Target, Update
 from topicfold.state.operations import Settled
 
+AGAIN_HINT = "Delete it again: what was deleted stays deleted."
 _AT_ONCE = 32
 
 
@@ -246,7 +247,7 @@ class Writing:
                 raise OutcomeUnknown(
                     f"tenant {name} was not deleted; {len(ended)} of its namespaces were: {failure.reason}",
                     operation=operation_text(target.partition, self._handle(target, asked)),
-                    hint="Delete it again: what was deleted stays deleted.",
+                    hint=failure.hint if failure.hint.endswith(AGAIN_HINT) else AGAIN_HINT,
                 ) from failure
             if failure is not None:
                 raise failure
