@@ -40,7 +40,7 @@ from topicfold.runtime.kafka.records import holder_of, record_of
 from topicfold.runtime.kafka.topics import KafkaTopics
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.tenancy import look_at
-from topicfold.runtime.writing.writing import AGAIN_HINT, Writing
+from topicfold.runtime.writing.writing import Writing
 
 _LOOKS = 5
 _AT_ONCE = 16
@@ -305,13 +305,12 @@ class KafkaWriting(Writing):
                 last = await self.finish(name, step)
         except (Wait, FixRequest, OutcomeUnknown, TimeoutError) as error:
             reason = error.reason if isinstance(error, TopicfoldError) else "it takes longer than the request may"
-            told = OutcomeUnknown(
+            raise OutcomeUnknown(
                 f"{'the end of ' if step is Step.END else ''}topic {name} is recorded, "
                 f"but its Kafka topic has not followed yet: {reason}",
                 operation=written.operation,
-            )
-            told.hint = _remedy(error) + told.hint
-            raise told from error
+                remedy=_remedy(error),
+            ) from error
         return written if last is None else written._replace(revision=last.revision)
 
     async def _confirm_end(self, name: TopicName) -> None:
@@ -382,12 +381,13 @@ class KafkaWriting(Writing):
             f"namespace {name} was not deleted; of its {counted(len(keys), 'topic')}, {ended} were, "
             f"as far as is known: {error.reason}",
             operation=operation_text(target.partition, self._handle(target, asked)),
-            hint=(_remedy(error) or _remedy(error.__cause__)) + AGAIN_HINT,
+            hint="Delete it again: what was deleted stays deleted.",
+            remedy=_remedy(error),
         )
 
 
-def _remedy(error: BaseException | None) -> str:
-    """Return the sentence that tells how Kafka comes to let us change a topic, if that is what `error` is about."""
-    if isinstance(error, ClusterUnavailable) and error.is_of_one_topic and error.hint:
-        return f"{error.hint.rstrip('.')}. "
-    return ""
+def _remedy(error: Exception) -> str:
+    """Return how Kafka comes to allow what it did not, "" where `error` is about something else."""
+    if not isinstance(error, TopicfoldError):
+        return ""
+    return error.hint if error.values.get("is_denied") else error.values.get("remedy", "")

@@ -36,7 +36,6 @@ from topicfold.runtime.writing.refusals import refusal
 from topicfold.runtime.writing.update import Target, Update
 from topicfold.state.operations import Settled
 
-AGAIN_HINT = "Delete it again: what was deleted stays deleted."
 _AT_ONCE = 32
 
 
@@ -247,7 +246,8 @@ class Writing:
                 raise OutcomeUnknown(
                     f"tenant {name} was not deleted; {len(ended)} of its namespaces were: {failure.reason}",
                     operation=operation_text(target.partition, self._handle(target, asked)),
-                    hint=failure.hint if failure.hint.endswith(AGAIN_HINT) else AGAIN_HINT,
+                    hint="Delete it again: what was deleted stays deleted.",
+                    remedy=failure.values.get("remedy", ""),
                 ) from failure
             if failure is not None:
                 raise failure
