@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import io
 import json
@@ -12,10 +13,12 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from structlog.testing import capture_logs
 
 from tests.terminal import Terminal
+from topicfold import log_lines
 from topicfold.log.port import CLIENT_LOGGER
-from topicfold.log_lines import Seldom, configure_logging
+from topicfold.log_lines import Seldom, configure_logging, telling_if_slow
 
 
 class Full(io.StringIO):
@@ -130,6 +133,18 @@ def test_single_events_are_not_logged() -> None:
     configure_logging(stream)
     structlog.get_logger("test").debug("folded")
     assert stream.getvalue() == ""
+
+
+async def test_what_ends_at_once_is_not_told_of_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_lines, "_SLOW_SECONDS", 0.0)
+    with capture_logs() as lines:
+        with telling_if_slow("waiting"):
+            pass
+        await asyncio.sleep(0.001)
+        assert lines == []
+        with telling_if_slow("waiting", log="here"):
+            await asyncio.sleep(0.001)
+    assert lines == [{"event": "waiting", "log": "here", "log_level": "info"}]
 
 
 def test_lines_that_begin_alike_come_once_a_minute_and_say_how_many_did_not() -> None:

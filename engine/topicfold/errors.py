@@ -405,17 +405,22 @@ class FuturePosition(PositionTimeout):
 
 
 class OutcomeUnknown(TopicfoldError):
-    """The change may or may not be applied, now or later; carries `operation`."""
+    """The change may or may not be applied, now or later; carries `operation`.
+
+    Where something is to be done first, its `values` hold that as `remedy`.
+    """
 
     code = "outcome_unknown"
 
-    def __init__(self, reason: str, *, operation: str, hint: str = "") -> None:
+    def __init__(self, reason: str, *, operation: str, hint: str = "", remedy: str = "") -> None:
+        hint = hint or f"GET /api/v1/operations/{operation} tells its outcome; or retry with the same Idempotency-Key."
+        first = {"remedy": remedy} if remedy else {}
         super().__init__(
             reason,
-            hint=hint
-            or f"GET /api/v1/operations/{operation} tells its outcome; or retry with the same Idempotency-Key.",
+            hint=f"{remedy.rstrip('.')}. {hint}" if remedy else hint,
             operation=operation,
             outcome="unknown",
+            **first,
         )
 
 

@@ -159,3 +159,15 @@ def test_who_is_reset_is_sent_to_the_log_of_the_server_that_is_there_and_not_tol
     )
     assert next_step(reset, "doctor", {}) == reset.hint == RESET_HINT
     assert next_step(refused, "doctor", {}).startswith("start one")
+
+
+@pytest.mark.parametrize(
+    ("command", "then"),
+    [
+        ("topics delete", "topicfold operations get 0-ab"),
+        ("namespaces delete", "run it again; what was deleted stays deleted"),
+    ],
+)
+def test_what_keeps_a_change_from_being_applied_is_to_be_mended_first(command: str, then: str) -> None:
+    denied = errors.OutcomeUnknown("it has not followed yet", operation="0-ab", remedy="kafka-acls.sh --add.")
+    assert next_step(denied, command, {}) == f"kafka-acls.sh --add; then {then}"

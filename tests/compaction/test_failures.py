@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -26,7 +27,7 @@ from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.compaction.publishing import publish
 from topicfold.compaction.vacuum import vacuum
-from topicfold.errors import LevelUnsupported, SnapshotDamaged, WrongSnapshot
+from topicfold.errors import LevelUnsupported, SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.log.codec import decode_event
 from topicfold.snapshot.claims import Claims
 from topicfold.snapshot.commits import MANIFESTS, DataFile, commit_path, put_commit, read_commit, sequences
@@ -275,6 +276,25 @@ def test_commits_are_readable_though_a_file_of_theirs_is_gone(tmp_path: Path) ->
     assert job.lost == [gone]
     assert {row["sequence"] for row in rows(tmp_path, "commits")} == {1, 2, 3, 5, 6}
     assert Compactor(tmp_path, IDENTITY).lost == []
+
+
+@pytest.mark.parametrize(("table", "failure"), [("commits", errno.ESTALE), ("history", errno.EIO)])
+def test_a_file_that_cannot_be_looked_at_now_is_not_taken_for_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, failure: int
+) -> None:
+    run(tmp_path, cuts=1)
+    (hidden, *_), before, stat = (tmp_path / table).glob("000000000004-*.parquet"), rows(tmp_path, table), Path.stat
+
+    def looked_at(path: Path, **options: bool) -> os.stat_result:
+        if path == hidden:
+            raise OSError(failure, os.strerror(failure), str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", looked_at)
+    with pytest.raises(SnapshotUnreadable, match=hidden.name):
+        Compactor(tmp_path, IDENTITY)
+    monkeypatch.undo()
+    assert rows(tmp_path, table) == before
 
 
 def test_a_commit_stands_though_the_one_before_was_damaged_meanwhile(undisturbed: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tests.builders import namespace_put
@@ -419,6 +419,24 @@ def test_a_stream_whose_python_worker_is_late_is_started_again(
     with pytest.raises(error, match=reason):
         idle(log, tmp_path / "snapshot", monkeypatch, listener).run()
     assert (len(started), told) == (starts, [*range(1, starts)])
+
+
+def test_once_a_stream_runs_nothing_is_left_of_the_worker_that_was_late_for_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late: list[Exception] = [StreamingQueryException("SparkException: Python worker failed to connect back.")]
+
+    def ends(seconds: float) -> bool:
+        if late:
+            raise late.pop()
+        return True
+
+    writer = SimpleNamespace(start=lambda: SimpleNamespace(awaitTermination=ends))
+    writer.foreachBatch = writer.trigger = writer.option = lambda *_, **__: writer
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(3, 5))
+    monkeypatch.setattr(jobs, "stream_of", lambda *_, **__: SimpleNamespace(writeStream=writer))
+    assert idle(log, tmp_path / "snapshot", monkeypatch).run()
 
 
 def test_a_job_that_another_left_behind_does_not_take_a_trim_for_a_loss(

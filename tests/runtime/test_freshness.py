@@ -79,6 +79,13 @@ async def test_an_end_that_is_folded_later_confirms_the_moment_it_was_asked_for(
     assert 20 <= freshness.age_seconds(0) < 21
 
 
+async def test_an_end_that_the_log_takes_back_is_not_waited_for(freshness: Freshness, state: PartitionState) -> None:
+    state.apply(0, None)
+    freshness.on_ends({0: 9}, ago(20))
+    freshness.on_ends({0: 1}, ago(10))
+    assert 10 <= freshness.age_seconds(0) < 11
+
+
 async def test_a_late_answer_does_not_make_the_state_older(freshness: Freshness) -> None:
     freshness.on_ends({0: 0}, ago(1))
     freshness.on_ends({0: 0}, ago(60))

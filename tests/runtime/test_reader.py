@@ -20,6 +20,7 @@ from topicfold.log.port import Entry
 from topicfold.model.events import GENESIS, AggregateKind, Event, Kind, partition_of
 from topicfold.runtime.reader import Reader
 from topicfold.runtime.tracker import Tracker
+from topicfold.state import topic_table
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
 from topicfold.state.indexed import Indexed
@@ -165,6 +166,15 @@ def test_where_topics_cannot_be_indexed_their_partition_is_withheld_and_no_other
         (mine, "storing failed: not enough memory")
     ]
     assert withheld == [mine]
+
+
+def test_what_could_not_be_stored_is_not_tried_again_by_who_asks_for_a_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = empty_state()
+    reader = reader_of(state)
+    monkeypatch.setattr(topic_table, "hash_of", raising(ZeroDivisionError("by zero")))
+    reader.deliver(entries(MADE, encode_event(topic_put(2, an_id(1)))))
+    assert reader.faults[0].reason == "storing failed: ZeroDivisionError('by zero')"
+    assert state.mark().position == 2
 
 
 def test_a_topic_that_is_changed_several_times_in_a_batch_is_indexed_once_as_it_is_then() -> None:

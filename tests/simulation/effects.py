@@ -85,7 +85,9 @@ def _restored(old: TopicRecord, operation: Operation) -> tuple[Verdict, Found]:
     touched = [name for name in (RETENTION, QUOTAS) if policies.get(name) != (old.local or {}).get(name)]
     if touched and _contradict(policies):
         return Verdict.POLICY_UNMET, old
-    return _changed(old, replace(old, labels=dict(operation.labels), local=policies, global_=None))
+    # Policies that were all removed are as good as none.
+    local, global_ = policies if policies or old.local else old.local, None if old.global_ else old.global_
+    return _changed(old, replace(old, labels=dict(operation.labels), local=local, global_=global_))
 
 
 def _policies_changed(old: TopicRecord, operation: Operation) -> tuple[Verdict, Found]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import weakref
+
 import pytest
 
 from tests.builders import (
@@ -53,6 +56,22 @@ def test_a_topics_event_on_its_current_version_takes_effect() -> None:
     state = folded(MADE, BORN)
     assert (topic(state).version, topic(state).is_live, topic(state).payload) == (an_id(2), True, BORN.payload)
     assert state.topics[NAMESPACE].labels(0) == {"team": "pay"}
+
+
+def test_once_a_batch_is_stored_only_the_tables_hold_its_topics() -> None:
+    state, before = empty_state(), sys.getrefcount(BORN.event_id)
+    fold(state, [MADE, BORN])
+    after = sys.getrefcount(BORN.event_id)
+    assert after == before
+    table = weakref.ref(state.topics[NAMESPACE])
+    state.apply(2, namespace_delete(3, LIFE))
+    assert table() is None
+
+
+def test_the_same_payload_under_another_schema_is_indexed_anew() -> None:
+    state = folded(MADE, BORN, BORN._replace(event_id=an_id(3), base=an_id(2), payload_schema=99))
+    table = state.topics[NAMESPACE]
+    assert (table.labels(0), list(table.undecodable)) == ({}, [0])
 
 
 @pytest.mark.parametrize("base", [GENESIS, an_id(1), an_id(9)], ids=["genesis", "superseded", "unknown"])

@@ -193,10 +193,12 @@ def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> 
     """
     if error.code == "namespace_not_found" and error.hint and given.get("at") is not None:
         return error.hint
+    remedy = str(error.values.get("remedy", "")).rstrip(".")
+    first = f"{remedy}; then " if remedy else ""
     words = {key: _typed(key, value) for key, value in _words(given, error).items() if value}
     for template in _templates(error, command, given):
         with suppress(KeyError):
-            return shortened(template.format_map(words))
+            return shortened(first + template.format_map(words))
     return error.hint
 
 

@@ -20,6 +20,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from topicfold.json_text import read_json
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.delta_files import APPLICATION
+from topicfold.snapshot.intact import is_there
 
 Actions = Sequence[tuple[str, Mapping[str, Any]]]
 """Names and contents."""
@@ -102,4 +103,4 @@ def _files_at(path: Path, version: int) -> Sequence[DataFile] | None:
         files = files_of(DeltaTable(str(path), version=version), path.name)
     except DeltaError:
         return None
-    return files if all((path.parent / each.path).exists() for each in files) else None
+    return files if all(is_there(path.parent / each.path) for each in files) else None

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from itertools import filterfalse
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,6 +36,7 @@ from topicfold.errors import BadSetting, SnapshotDamaged
 from topicfold.rfc3339 import moment_of
 from topicfold.snapshot.commits import Commit, DataFile, commits_after, require_path
 from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.intact import is_there
 from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
 
@@ -69,6 +71,7 @@ def publish(root: Path, newest: Commit) -> Sequence[Alteration]:
     Raises:
         SnapshotDamaged: one of these commits, the Delta log of a table, or a file that is to be rewritten cannot be
             read; or a table takes no change, because somebody gave it properties that forbid it.
+        SnapshotUnreadable: it cannot be seen whether a file is there.
     """
     undone: list[Alteration | None] = []
     for each in reversed([*_unpublished(root, newest)]):
@@ -90,10 +93,11 @@ def restore_lost(root: Path, newest: Commit) -> None:
 
     Raises:
         SnapshotDamaged: a Delta log, or a file that is to be rewritten, cannot be read.
+        SnapshotUnreadable: it cannot be seen whether a file is there.
     """
     for table in GROWING_TABLES:
         for each, added in reversed([*_lacking(root, newest, table)]):
-            if added and all(path.exists() for path in added):
+            if added and all(map(is_there, added)):
                 _grow(root, table, each)
 
 
@@ -103,6 +107,10 @@ def lost_growth(root: Path, newest: Commit) -> Path | None:
     It may be a commit that was damaged before it was published, so that nobody knows its files. A copy made while the
     job ran may lack files, whether a table names them or not. Commits that were removed are assumed to have been
     published.
+
+    Raises:
+        SnapshotDamaged: a Delta log cannot be read.
+        SnapshotUnreadable: it cannot be seen whether a file is there.
     """
     unpublished = _unpublished(root, newest)
     try:
@@ -113,7 +121,7 @@ def lost_growth(root: Path, newest: Commit) -> Path | None:
         if gone := [path for path in _gone(root, table) if not _is_later(path, newest)]:
             return gone[0]
         for _, added in _lacking(root, newest, table):
-            if missing := next((path for path in added if not path.exists()), None):
+            if missing := next(filterfalse(is_there, added), None):
                 return missing
     return None
 
@@ -125,6 +133,7 @@ def drop_gone(root: Path, tables: Collection[str]) -> Sequence[Path]:
 
     Raises:
         SnapshotDamaged: a Delta log cannot be read, or takes no change.
+        SnapshotUnreadable: it cannot be seen whether a file is there.
     """
     dropped: list[Path] = []
     for table in tables:
@@ -139,7 +148,7 @@ def drop_gone(root: Path, tables: Collection[str]) -> Sequence[Path]:
 def _gone(root: Path, table: str) -> Sequence[Path]:
     """Return the files that the newest version of a table names and that are missing."""
     paths = (root / table / name for name in sorted(active_files(root, table)))
-    return [path for path in paths if not path.exists()]
+    return [*filterfalse(is_there, paths)]
 
 
 def _is_later(path: Path, commit: Commit) -> bool:
@@ -211,7 +220,7 @@ def _grow(root: Path, table: str, commit: Commit) -> tuple[int, Alteration | Non
     else had done to the version before it.
     """
     # A file that is missing, as in a copy, would make the whole table unreadable.
-    added = [each for each in commit.added if each.table == table and (root / each.path).exists()]
+    added = [each for each in commit.added if each.table == table and is_there(root / each.path)]
     while True:
         delta, alteration = _found(root, table)
         if commit_in(delta) >= commit.sequence:

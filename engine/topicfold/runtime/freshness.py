@@ -95,7 +95,8 @@ class Freshness:
         for partition, end in ends.items():
             self.age_seconds(partition)
             if partition not in self._faults:
-                self._awaited.setdefault(partition, (end, asked))
+                # A log that lost records ends sooner than it said before.
+                self._awaited[partition] = min(self._awaited.get(partition, (end, asked)), (end, asked))
 
     def _note_silent(self, silent: frozenset[int]) -> None:
         if silent and silent != self.silent:

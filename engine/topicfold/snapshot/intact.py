@@ -51,6 +51,20 @@ def require_there(root: Path, commit: Commit) -> None:
             raise SnapshotDamaged(reason, sequence=commit.sequence, path=str(path))
 
 
+def is_there(path: Path) -> bool:
+    """Return whether there is such a file. What only cannot be looked at now is not taken for gone.
+
+    Raises:
+        SnapshotUnreadable: rights do not suffice, or the disk fails.
+    """
+    with naming_shortage(path):
+        try:
+            path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+    return True
+
+
 def require_file(root: Path, sequence: int, file: DataFile) -> memoryview:
     """Return the bytes of one data file, after verifying length and SHA-256.
 

@@ -117,13 +117,13 @@ class PartitionState:
         return change
 
     def store(self) -> None:
-        """Store each topic that was changed by `fold` since the last time, once.
+        """Store each topic that was changed by `fold` since the last time, once; if that fails, it is not tried again.
 
         Cost: that of `TopicTable.store` for each namespace.
         """
-        for table in self._changed:
+        changed, self._changed = self._changed, {}
+        for table in changed:
             table.store()
-        self._changed.clear()
 
     def restore(
         self,

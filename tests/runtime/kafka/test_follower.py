@@ -232,6 +232,22 @@ async def test_what_only_the_first_of_two_looks_shows_is_neither_told_of_nor_rec
     assert (lines, follower.counts["missing"], node.record("orders")) == ([], 0, TopicRecord(3))
 
 
+async def test_what_only_the_second_of_two_looks_shows_is_left_to_the_next(
+    node: KafkaNode, follower: ClusterFollower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await node.create("orders", 3)
+    await node.create("lost")
+    looks = [{"orders": 3, "lost": 1, "new": 1}, {"orders": 6, "new": 1, "newer": 1}]
+
+    async def shown() -> object:
+        return {name: KafkaTopic(name, partitions) for name, partitions in looks.pop(0).items()}
+
+    monkeypatch.setattr(node.cluster, "topics", shown)
+    await follower.look()
+    assert (node.record("orders"), node.record("newer"), follower.counts["missing"]) == (TopicRecord(3), None, 0)
+    assert node.record("new") is not None
+
+
 async def test_a_topic_that_ends_between_two_looks_is_not_brought_back(node: KafkaNode) -> None:
     await node.create("orders")
     stale = await node.cluster.topics()

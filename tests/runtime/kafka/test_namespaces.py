@@ -132,6 +132,20 @@ async def test_where_a_topic_cannot_be_ended_the_others_that_are_not_begun_keep_
     assert len(table.ending) <= 20
 
 
+async def test_where_kafka_does_not_allow_the_end_of_a_topic_it_is_said_how_it_would(kafka_node: KafkaNode) -> None:
+    await kafka_node.writing.create_tenant("acme", TenantRecord(), kafka_node.asked())
+    await kafka_node.writing.create_namespace("acme/pay", NamespaceRecord(), kafka_node.asked())
+    await kafka_node.create("acme/pay/orders")
+    kafka_node.cluster.refuses_deletion = True
+    for end in (
+        kafka_node.writing.delete_namespace("acme/pay", kafka_node.asked(), force=True),
+        kafka_node.writing.delete_tenant("acme", kafka_node.asked(), force=True),
+    ):
+        with pytest.raises(OutcomeUnknown, match="not allowed") as told:
+            await end
+        assert told.value.hint == "let us. Delete it again: what was deleted stays deleted."
+
+
 @pytest.mark.parametrize("is_deleted", [True, False])
 async def test_a_namespace_is_not_said_to_be_as_it_was_where_a_topic_of_it_is_ended_or_may_be(
     kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch, is_deleted: bool

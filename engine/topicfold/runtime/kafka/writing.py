@@ -305,14 +305,12 @@ class KafkaWriting(Writing):
                 last = await self.finish(name, step)
         except (Wait, FixRequest, OutcomeUnknown, TimeoutError) as error:
             reason = error.reason if isinstance(error, TopicfoldError) else "it takes longer than the request may"
-            told = OutcomeUnknown(
+            raise OutcomeUnknown(
                 f"{'the end of ' if step is Step.END else ''}topic {name} is recorded, "
                 f"but its Kafka topic has not followed yet: {reason}",
                 operation=written.operation,
-            )
-            if isinstance(error, ClusterUnavailable) and error.is_of_one_topic and error.hint:
-                told.hint = f"{error.hint.rstrip('.')}. {told.hint}"
-            raise told from error
+                remedy=_remedy(error),
+            ) from error
         return written if last is None else written._replace(revision=last.revision)
 
     async def _confirm_end(self, name: TopicName) -> None:
@@ -384,4 +382,12 @@ class KafkaWriting(Writing):
             f"as far as is known: {error.reason}",
             operation=operation_text(target.partition, self._handle(target, asked)),
             hint="Delete it again: what was deleted stays deleted.",
+            remedy=_remedy(error),
         )
+
+
+def _remedy(error: Exception) -> str:
+    """Return how Kafka comes to allow what it did not, "" where `error` is about something else."""
+    if not isinstance(error, TopicfoldError):
+        return ""
+    return error.hint if error.values.get("is_denied") else error.values.get("remedy", "")

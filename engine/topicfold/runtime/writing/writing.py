@@ -247,6 +247,7 @@ class Writing:
                     f"tenant {name} was not deleted; {len(ended)} of its namespaces were: {failure.reason}",
                     operation=operation_text(target.partition, self._handle(target, asked)),
                     hint="Delete it again: what was deleted stays deleted.",
+                    remedy=failure.values.get("remedy", ""),
                 ) from failure
             if failure is not None:
                 raise failure
