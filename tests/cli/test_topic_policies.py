@@ -21,6 +21,10 @@ from topicfold.model.policy.table import POLICIES
 # A namespace is on its own cluster from the first.
 SET_ANYWAY = ("set-clusters",)
 TOPIC = "persistent://public/default/orders"
+UNTOLD = (
+    "'topicfold enforce' writes it into Kafka, while that runs; where that keeps less than before, Kafka then deletes "
+    "the rest, and no rollback brings that back\n"
+)
 
 
 def commands(group: str, *, is_global: bool = False) -> list[object]:
@@ -309,9 +313,7 @@ def test_a_change_is_told_before_it_is_asked_what_kafka_then_deletes(
         raise ServerUnreachable("gone")
 
     monkeypatch.setattr(Client, "effective", gone)
-    assert run("topicPolicies", "set-retention", "orders", "-t", "9d", "-s", "-1") == (
-        0, "", "'topicfold enforce' writes it into Kafka, while that runs\n",
-    )  # fmt: skip
+    assert run("topicPolicies", "set-retention", "orders", "-t", "9d", "-s", "-1") == (0, "", UNTOLD)
     assert told[1].startswith("set retention to ")
     assert run("topicPolicies", "delete", "orders").code == 0
 
@@ -329,7 +331,7 @@ def test_a_server_that_tells_no_retention_is_not_also_waited_for_to_change_it(
     monkeypatch.setattr(Client, "effective", raising(ServerUnreachable("timed out")))
     assert run(*words).code == ExitCode.UNREACHABLE
     monkeypatch.setattr(Client, "effective", raising(Forbidden("may only write")))
-    assert run(*words).err.endswith("\n'topicfold enforce' writes it into Kafka, while that runs\n")
+    assert run(*words).err.endswith(f" on {TOPIC}\n{UNTOLD}")
     assert run("topicPolicies", "delete", "orders").code == 0
 
 

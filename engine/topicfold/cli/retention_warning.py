@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from topicfold.cli.session import Session
 
 WRITTEN = "'topicfold enforce' writes it into Kafka, while that runs"
+_LOST = "and no rollback brings that back"
+_UNTOLD = f"{WRITTEN}; where that keeps less than before, Kafka then deletes the rest, {_LOST}"
 
 
 def warning_after(session: Session, name: str) -> Callable[[], str]:
     """Return what tells, after a change to a topic or a namespace, what Kafka deletes once it is written there.
 
-    It tells "" where that is nothing, or not told by the server.
+    It tells "" where that is nothing, and what may be where the server does not tell.
 
     Raises:
         Wait: the server does not answer now, or not this; nor would it change anything.
@@ -35,13 +37,13 @@ def warning_after(session: Session, name: str) -> Callable[[], str]:
     except Wait:
         raise
     except TopicfoldError:
-        return lambda: ""
+        return lambda: _UNTOLD
 
     def warning() -> str:
         try:
             return _warning(before, _limits(session, name))
         except TopicfoldError:
-            return ""
+            return _UNTOLD
 
     return warning
 
@@ -62,4 +64,4 @@ def _warning(before: dict[str, str], after: dict[str, str]) -> str:
     if not (lowered or (before and not after)):
         return ""
     beyond = "it" if after else "the retention that applies instead"
-    return f"{WRITTEN}; Kafka then deletes what is beyond {beyond}, and no rollback brings that back"
+    return f"{WRITTEN}; Kafka then deletes what is beyond {beyond}, {_LOST}"
