@@ -294,6 +294,8 @@ def test_whoever_has_less_kept_than_before_is_told_that_kafka_deletes_the_rest(r
     assert told("rollback", "orders", "--to", version, "--yes") == written + beyond_it
     run("topicPolicies", "set-retention", "orders", "-t", "-1", "-s", "-1")
     assert told("topicPolicies", "remove-retention", "orders") == written + beyond_it
+    run("topicPolicies", "set-retention", "orders", "-t", "-1", "-s", "-1")
+    assert told("topicPolicies", "delete", "orders") == written + beyond_it
     assert told("topicPolicies", "set-retention", "orders", "-t", "0", "-s", "0") == written + beyond_another
     run("topicPolicies", "remove-retention", "orders")
     assert told("namespaces", "remove-retention", "public/default") == written + beyond_another
@@ -312,8 +314,9 @@ def test_a_change_is_told_before_it_is_asked_what_kafka_then_deletes(
         told.append(capsys.readouterr().err)
         raise ServerUnreachable("gone")
 
-    monkeypatch.setattr(Client, "effective", gone)
-    assert run("topicPolicies", "set-retention", "orders", "-t", "9d", "-s", "-1") == (0, "", UNTOLD)
+    with monkeypatch.context() as patched:
+        patched.setattr(Client, "effective", gone)
+        assert run("topicPolicies", "set-retention", "orders", "-t", "9d", "-s", "-1") == (0, "", UNTOLD)
     assert told[1].startswith("set retention to ")
     assert run("topicPolicies", "delete", "orders").code == 0
 
@@ -328,10 +331,11 @@ def test_a_server_that_tells_no_retention_is_not_also_waited_for_to_change_it(
         return effective
 
     words = ("topicPolicies", "set-retention", "orders", "-t", "9d", "-s", "-1")
-    monkeypatch.setattr(Client, "effective", raising(ServerUnreachable("timed out")))
-    assert run(*words).code == ExitCode.UNREACHABLE
-    monkeypatch.setattr(Client, "effective", raising(Forbidden("may only write")))
-    assert run(*words).err.endswith(f" on {TOPIC}\n{UNTOLD}")
+    with monkeypatch.context() as patched:
+        patched.setattr(Client, "effective", raising(ServerUnreachable("timed out")))
+        assert run(*words).code == ExitCode.UNREACHABLE
+        patched.setattr(Client, "effective", raising(Forbidden("may only write")))
+        assert run(*words).err.endswith(f" on {TOPIC}\n{UNTOLD}")
     assert run("topicPolicies", "delete", "orders").code == 0
 
 
