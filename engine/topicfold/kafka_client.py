@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
+from shlex import quote
 from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Uuid
@@ -50,9 +51,10 @@ class KafkaRight(NamedTuple):
     @property
     def command(self) -> str:
         """The command that grants it."""
+        resource = f"--{self.kind} {quote(self.name)}" if self.name else "--cluster"
         return (
-            f"kafka-acls.sh --bootstrap-server {self.bootstrap} --add --allow-principal User:NAME "
-            f"--operation {self.operation} {f'--{self.kind} {self.name}' if self.name else '--cluster'}"
+            f"kafka-acls.sh --bootstrap-server {quote(self.bootstrap)} --add --allow-principal User:NAME "
+            f"--operation {self.operation} {resource}"
         )
 
 

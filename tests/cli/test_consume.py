@@ -293,7 +293,8 @@ def test_a_cluster_that_is_away_is_warned_of_once_and_not_at_each_attempt() -> N
 
 
 @pytest.mark.parametrize(("group", "named"), [
-    ("audit", "--group audit"), (None, "--group topicfold-consume- --resource-pattern-type prefixed")
+    ("audit", "--group audit"), ("it; id", "--group 'it; id'"),
+    (None, "--group topicfold-consume- --resource-pattern-type prefixed"),
 ])  # fmt: skip
 def test_a_group_that_is_denied_comes_with_the_command_that_allows_it(group: str | None, named: str) -> None:
     command = "kafka-acls.sh --bootstrap-server broker:9092 --add --allow-principal User:NAME --operation Read"

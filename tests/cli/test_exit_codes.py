@@ -139,6 +139,10 @@ def test_a_failure_is_one_line_and_a_hint_on_stderr(run: Run, arguments: list[st
     assert hint in next_line
 
 
+def test_an_option_of_a_groups_command_is_not_looked_for_in_others(bare_run: Run) -> None:
+    assert bare_run("import", "--bootstrap", "broker:9092").err.endswith("; --bootstrap is an option of kafka\n")
+
+
 @pytest.mark.parametrize("words", [["public/default"], ["-n", "public/default"], []])
 def test_of_a_namespace_that_was_not_there_yet_it_is_said_since_when_anything_is_known(
     run: Run, words: list[str]

@@ -67,3 +67,4 @@ def test_help_imports_only_its_own_package_and_what_errors_names_and_counts_are(
     parts = {".".join(name.split(".")[:2]) for name in ran.stdout.split()}
     leaves = {"topicfold.counting", "topicfold.errors", "topicfold.model", "topicfold.shortage"}
     assert parts <= {"topicfold", "topicfold.cli", *leaves}
+    assert "topicfold.model.policy" not in ran.stdout.split()

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.cli.conftest import Run
 from tests.client.served import serving
+from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.policies.output import value_line
 from topicfold.client import Client
+from topicfold.client.errors import ServerUnreachable
+from topicfold.errors import Forbidden, TopicfoldError
 from topicfold.model.policy.options import Command
 from topicfold.model.policy.table import POLICIES
 
 # A namespace is on its own cluster from the first.
 SET_ANYWAY = ("set-clusters",)
 TOPIC = "persistent://public/default/orders"
+UNTOLD = (
+    "'topicfold enforce' writes it into Kafka, while that runs; where that keeps less than before, Kafka then deletes "
+    "the rest, and no rollback brings that back\n"
+)
 
 
 def commands(group: str, *, is_global: bool = False) -> list[object]:
@@ -271,7 +278,7 @@ def test_a_policy_that_was_set_says_who_enforces_it(run: Run, words: str, said: 
 
 def test_whoever_has_less_kept_than_before_is_told_that_kafka_deletes_the_rest(run: Run) -> None:
     beyond_it = "; Kafka then deletes what is beyond it, and no rollback brings that back"
-    beyond_its_own = beyond_it.replace("it,", "its own retention,")
+    beyond_another = beyond_it.replace("it,", "the retention that applies instead,")
     written = "'topicfold enforce' writes it into Kafka, while that runs"
     [version] = run("history", "orders", "--limit", "1", "-o", "name").out.split()
 
@@ -287,9 +294,49 @@ def test_whoever_has_less_kept_than_before_is_told_that_kafka_deletes_the_rest(r
     assert told("rollback", "orders", "--to", version, "--yes") == written + beyond_it
     run("topicPolicies", "set-retention", "orders", "-t", "-1", "-s", "-1")
     assert told("topicPolicies", "remove-retention", "orders") == written + beyond_it
-    assert told("topicPolicies", "set-retention", "orders", "-t", "0", "-s", "0").endswith(f"value{beyond_its_own}")
+    run("topicPolicies", "set-retention", "orders", "-t", "-1", "-s", "-1")
+    assert told("topicPolicies", "delete", "orders") == written + beyond_it
+    assert told("topicPolicies", "set-retention", "orders", "-t", "0", "-s", "0") == written + beyond_another
     run("topicPolicies", "remove-retention", "orders")
-    assert told("namespaces", "remove-retention", "public/default") == written + beyond_its_own
+    assert told("namespaces", "remove-retention", "public/default") == written + beyond_another
+
+
+def test_a_change_is_told_before_it_is_asked_what_kafka_then_deletes(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {"policies": {"retentionPolicies": {"value": None, "enforcedBy": "nothing"}}}
+    told: list[str] = []
+
+    def gone(*_: object) -> object:
+        if not told:
+            told.append("")
+            return before
+        told.append(capsys.readouterr().err)
+        raise ServerUnreachable("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Client, "effective", gone)
+        assert run("topicPolicies", "set-retention", "orders", "-t", "9d", "-s", "-1") == (0, "", UNTOLD)
+    assert told[1].startswith("set retention to ")
+    assert run("topicPolicies", "delete", "orders").code == 0
+
+
+def test_a_server_that_tells_no_retention_is_not_also_waited_for_to_change_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raising(error: TopicfoldError) -> Callable[..., object]:
+        def effective(*_: object) -> object:
+            raise error
+
+        return effective
+
+    words = ("topicPolicies", "set-retention", "orders", "-t", "9d", "-s", "-1")
+    with monkeypatch.context() as patched:
+        patched.setattr(Client, "effective", raising(ServerUnreachable("timed out")))
+        assert run(*words).code == ExitCode.UNREACHABLE
+        patched.setattr(Client, "effective", raising(Forbidden("may only write")))
+        assert run(*words).err.endswith(f" on {TOPIC}\n{UNTOLD}")
+    assert run("topicPolicies", "delete", "orders").code == 0
 
 
 def test_kafka_has_no_topic_for_one_that_is_not_persistent(run: Run) -> None:

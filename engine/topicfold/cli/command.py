@@ -108,7 +108,7 @@ def shared_options(
     output: Annotated[OutputFormat | None, typer.Option("--output", "-o", help="How to print data.")] = None,
     timeout_seconds: Annotated[float | None, typer.Option(help="Time for each call.", metavar="SECONDS")] = None,
     color: Annotated[ColorMode | None, typer.Option(help="When to use colour.")] = None,
-    quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="Print data and failures only.")] = None,
+    quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="Print only data, warnings and failures.")] = None,
     progress: Annotated[bool | None, typer.Option("--progress/--no-progress", help="Show progress.")] = None,
     debug: Annotated[bool | None, typer.Option("--debug", help="Show the traceback of an error.")] = None,
 ) -> None:

@@ -11,7 +11,6 @@ from topicfold.cli.arguments import Topic
 from topicfold.cli.completion import complete_versions
 from topicfold.cli.output import value_text
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
-from topicfold.cli.retention_warning import once_written, warning_after
 from topicfold.cli.session import Session
 from topicfold.counting import counted
 from topicfold.errors import InvalidRequest
@@ -66,13 +65,16 @@ def rollback(session: Session, topic: Topic, to: To, yes: Yes = False) -> None:
       topicfold rollback orders --to 1234
       topicfold rollback orders --to 1234 --yes --reason "wrong tier"
     """
+    # It imports the table of policies, which other commands would import with this one.
+    from topicfold.cli.retention_warning import warning_after
+
     name = str(parse_topic(topic))
     warning = warning_after(session, name)
     changes = session.changes
     if not yes:
         changes["if_match"] = changes.get("if_match") or _confirm(session, topic, to)
     written = session.client.roll_back(topic, to, **changes)
-    session.show_change("rolled back", name, written, f"it was as in version {to} before", once_written(warning()))
+    session.show_change("rolled back", name, written, f"it was as in version {to} before", warning)
 
 
 def _entries(session: Session, topic: str, limit: int) -> tuple[list[HistoryEntry], str, bool]:

@@ -231,7 +231,7 @@ def _found_elsewhere(name: str) -> list[str]:
 def _commands_that_take(error: typer.TyperException) -> str:
     """Return the end of a hint: which commands of a group have the option that it, or this one of them, has not.
 
-    Of an option that is a word also those of other groups: where none of its own has it, or where it is in none.
+    Of an option that is a word also those of other groups: where none of its own has it, or where it is in none itself.
     """
     # Only an option that there is not has `possibilities`; others lack a value.
     option = getattr(error, "option_name", "") if hasattr(error, "possibilities") else ""
@@ -240,7 +240,7 @@ def _commands_that_take(error: typer.TyperException) -> str:
         return ""
     group = context.command if isinstance(context.command, TyperGroup) else context.parent.command
     taking = _taking(option, group)
-    if option.startswith("--") and (not taking or context.parent is None or context.parent.parent is None):
+    if option.startswith("--") and (not taking or group is context.find_root().command):
         everywhere = [f"{prefix}{each}" for prefix, other in _groups().items() for each in _taking(option, other)]
         taking = list(dict.fromkeys((*taking, *everywhere)))
     return f"; {option} is an option of {', '.join(taking[:_MOST_NAMED])}" if taking else ""

@@ -70,7 +70,7 @@ def delete(session: Session, namespace: Namespace, force: Force = False, yes: Ye
     if force and not yes and is_somebody_there():
         _confirm(session, namespace)
     written = session.client.delete_namespace(namespace, force=force, **session.changes)
-    session.show_change("deleted", namespace, written, follows=became_in_kafka(session.client) if force else "")
+    session.show_change("deleted", namespace, written, follows=lambda: became_in_kafka(session.client) if force else "")
 
 
 def _confirm(session: Session, namespace: str) -> None:

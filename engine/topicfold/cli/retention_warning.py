@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from topicfold.errors import TopicfoldError
+from topicfold.errors import TopicfoldError, Wait
 from topicfold.model.names import NON_PERSISTENT
 from topicfold.model.policy.changes import RETENTION
 from topicfold.model.policy.description import EnforcedBy
@@ -18,34 +18,43 @@ if TYPE_CHECKING:
     from topicfold.cli.session import Session
 
 WRITTEN = "'topicfold enforce' writes it into Kafka, while that runs"
-
-
-def once_written(warning: str) -> str:
-    """Return such a warning with how it comes to that."""
-    return warning and f"{WRITTEN}; {warning}"
+_LOST = "and no rollback brings that back"
+_UNTOLD = f"{WRITTEN}; where that keeps less than before, Kafka then deletes the rest, {_LOST}"
 
 
 def warning_after(session: Session, name: str) -> Callable[[], str]:
     """Return what tells, after a change to a topic or a namespace, what Kafka deletes once it is written there.
 
-    It tells "" where that is nothing.
+    It tells "" where that is nothing, and what may be where the server does not tell.
+
+    Raises:
+        Wait: the server does not answer now, or not this; nor would it change anything.
     """
     if name.startswith(f"{NON_PERSISTENT}://"):
         return lambda: ""
-    before = _limits(session, name)
-    return lambda: _warning(before, _limits(session, name))
+    try:
+        before = _limits(session, name)
+    except Wait:
+        raise
+    except TopicfoldError:
+        return lambda: _UNTOLD
+
+    def warning() -> str:
+        try:
+            return _warning(before, _limits(session, name))
+        except TopicfoldError:
+            return _UNTOLD
+
+    return warning
 
 
 def _limits(session: Session, name: str) -> dict[str, str]:
-    """Return Kafka's settings for the retention of a topic or a namespace; none where none is told, or none applies."""
-    try:
-        if "://" not in name:
-            value = session.client.get_namespace_policy(name, RETENTION)
-        else:
-            found = session.client.effective(name)["policies"][RETENTION]
-            value = found["value"] if found["enforcedBy"] == EnforcedBy.KAFKA.value else None
-    except TopicfoldError:
-        return {}
+    """Return Kafka's settings for the retention of a topic or a namespace; none where none applies."""
+    if "://" not in name:
+        value = session.client.get_namespace_policy(name, RETENTION)
+    else:
+        found = session.client.effective(name)["policies"][RETENTION]
+        value = found["value"] if found["enforcedBy"] == EnforcedBy.KAFKA.value else None
     return kafka_settings(RETENTION, value) if value else {}
 
 
@@ -54,6 +63,5 @@ def _warning(before: dict[str, str], after: dict[str, str]) -> str:
     lowered = any(lowers(before.get(setting, ""), limit) is not False for setting, limit in after.items())
     if not (lowered or (before and not after)):
         return ""
-    return (
-        f"Kafka then deletes what is beyond {'it' if after else 'its own retention'}, and no rollback brings that back"
-    )
+    beyond = "it" if after else "the retention that applies instead"
+    return f"{WRITTEN}; Kafka then deletes what is beyond {beyond}, {_LOST}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -96,18 +97,23 @@ class Session:
             self._client.close()
 
     def show_change(
-        self, done: str, name: str, written: Written, already: str = "already so", follows: str = ""
+        self,
+        done: str,
+        name: str,
+        written: Written,
+        already: str = "already so",
+        follows: Callable[[], str] = lambda: "",
     ) -> None:
         """Say that `name` was `done` and what `follows`, or that it stayed as it was and why.
 
-        As data or a name, and as a note.
+        As data or a name, and as a note. What follows is asked last: where it takes long, the change is known already.
         """
         is_changed = self._is_changed(written)
         told = {"name": name, "changed": is_changed, "done": f"{done} {name}" if is_changed else "", **data_of(written)}
         self.output.show(told, [name], (), ())
         self.output.note(f"{done} {name}" if is_changed else f"unchanged {name}: {already}")
-        if is_changed and follows:
-            self.output.note(follows)
+        if is_changed and not self.output.is_quiet and (more := follows()):
+            self.output.note(more)
 
     def _is_changed(self, written: Written) -> bool:
         """Return whether a change that was applied changed anything; it did where the server cannot tell."""

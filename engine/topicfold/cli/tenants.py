@@ -105,7 +105,7 @@ def delete(session: Session, tenant: Tenant, force: Force = False, yes: Yes = Fa
     if force and not yes and is_somebody_there():
         _confirm(session.client, tenant)
     written = session.client.delete_tenant(tenant, force=force, **session.changes)
-    session.show_change("deleted", tenant, written, follows=became_in_kafka(session.client) if force else "")
+    session.show_change("deleted", tenant, written, follows=lambda: became_in_kafka(session.client) if force else "")
 
 
 def _confirm(client: Client, tenant: str) -> None:

@@ -6,6 +6,7 @@ from topicfold.cli.arguments import Topic
 from topicfold.cli.command import CHANGE_OPTIONS, command, new_app
 from topicfold.cli.policies.commands import topic_policies
 from topicfold.cli.policies.group import policy_group
+from topicfold.cli.retention_warning import warning_after
 from topicfold.cli.session import Session
 from topicfold.model.names import parse_topic
 
@@ -20,5 +21,7 @@ def delete(session: Session, topic: Topic) -> None:
     Example:
       topicfold topicPolicies delete orders --reason "back to the namespace's"
     """
+    name = str(parse_topic(topic))
+    warning = warning_after(session, name)
     written = session.client.remove_policies(topic, **session.changes)
-    session.show_change("removed all policies from", str(parse_topic(topic)), written, "it had no policies of its own")
+    session.show_change("removed all policies from", name, written, "it had no policies of its own", warning)

@@ -15,7 +15,7 @@ from topicfold.cli.command import CHANGE_OPTIONS, with_parameters
 from topicfold.cli.policies.options import Given, parameter, parameter_name, stated_value
 from topicfold.cli.policies.output import change_line, show_policy
 from topicfold.cli.policies.places import OnNamespaces, OnTopics, Place
-from topicfold.cli.retention_warning import WRITTEN, once_written, warning_after
+from topicfold.cli.retention_warning import WRITTEN, warning_after
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
 from topicfold.model.names import NON_PERSISTENT
@@ -110,8 +110,7 @@ def _setting(place: Place, policy: Policy, command: Command) -> Made:
         written = place.set(session, meant, entry, given, value)
         what, said = _what(meant, entry, given), change_line(value)
         done, already = f"set {what} to {said} on", f"its {what} was {said} before"
-        follows = "; ".join(filter(None, (_enforcement(name, meant, value), warning())))
-        session.show_change(done, name, written, already, follows)
+        session.show_change(done, name, written, already, lambda: warning() or _enforcement(name, meant, value))
 
     options = [parameter(option, policy.kind) for option in command.options]
     parameters = [*place.which(policy, reads=False), *options, *_entry(command)]
@@ -148,7 +147,7 @@ def _removing(place: Place, policy: Policy, command: Command) -> Made:
         warning = _warning_after(session, name, meant)
         written = place.remove(session, meant, entry, given)
         what = _what(meant, entry, given)
-        session.show_change(f"removed {what} from", name, written, f"its {what} was not set", once_written(warning()))
+        session.show_change(f"removed {what} from", name, written, f"its {what} was not set", warning)
 
     parameters = [*place.which(policy, reads=False), *_entry(command)]
     help_text = f"Remove the {policy.title} of a {place.noun}. The level below applies again."
