@@ -263,6 +263,12 @@ def test_a_change_that_changes_nothing_says_so(run: Run) -> None:
         ),
         ("set-retention orders -t -1 -s -1", "'topicfold enforce' writes it into Kafka, while that runs"),
         ("set-max-message-size orders -m 9K", "'topicfold enforce' writes it into Kafka, while that runs"),
+        (
+            "set-compaction-threshold orders -t 1G",
+            "'topicfold enforce' writes it into Kafka, while that runs; Kafka then keeps only the last message of each "
+            "key, and takes none without a key",
+        ),
+        ("set-compaction-threshold orders -t 0", "'topicfold enforce' writes it into Kafka, while that runs"),
         ("set-retention orders -t 0 -s 0", "it is not enforced: Kafka has nothing like this value"),
         ("set-message-ttl orders -t 99", "it is not enforced: Kafka has nothing like it"),
     ],

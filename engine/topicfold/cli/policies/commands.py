@@ -21,7 +21,7 @@ from topicfold.errors import InvalidRequest
 from topicfold.model.names import NON_PERSISTENT
 from topicfold.model.policy.changes import RETENTION
 from topicfold.model.policy.description import EnforcedBy, Policy
-from topicfold.model.policy.kafka_settings import kafka_settings
+from topicfold.model.policy.kafka_settings import CLEANUP_POLICY, NOT_COMPACTED, kafka_settings
 from topicfold.model.policy.options import Command
 from topicfold.model.policy.table import BY_NAME, POLICIES
 from topicfold.model.policy.values import MapOf, Text
@@ -127,10 +127,13 @@ def _enforcement(name: str, policy: Policy, value: Any) -> str:
     """Return what has to be known of a value that was set on `name`: Topicfold itself does not act on it."""
     if policy.enforced_by is EnforcedBy.NOTHING:
         return "it is not enforced: Kafka has nothing like it"
-    if not kafka_settings(policy.name, value):
+    settings = kafka_settings(policy.name, value)
+    if not settings:
         return "it is not enforced: Kafka has nothing like this value"
     if name.startswith(f"{NON_PERSISTENT}://"):
         return "it is not enforced: non-persistent topics have no Kafka topic"
+    if settings.get(CLEANUP_POLICY, NOT_COMPACTED) != NOT_COMPACTED:
+        return f"{WRITTEN}; Kafka then keeps only the last message of each key, and takes none without a key"
     return WRITTEN
 
 

@@ -32,6 +32,7 @@ CLEANUP_POLICY = "cleanup.policy"
 SETTINGS = (RETENTION_MS, RETENTION_BYTES, MAX_MESSAGE_BYTES, CLEANUP_POLICY)
 """All settings that are ever changed, in the order in which they are shown."""
 
+NOT_COMPACTED = "delete"
 _COMPACTED, _COMPACTED_AND_TRIMMED = "compact", "compact,delete"
 _MS_PER_MINUTE = 60_000
 _LARGEST = (1 << 63) - 1
@@ -67,7 +68,7 @@ def kafka_settings(policy: str, value: Value) -> dict[str, str]:
         case "maxMessageSize":
             return {MAX_MESSAGE_BYTES: str(value)} if value > 0 else {}
         case "compactionThreshold":
-            return {CLEANUP_POLICY: _COMPACTED if value > 0 else "delete"} if value >= 0 else {}
+            return {CLEANUP_POLICY: _COMPACTED if value > 0 else NOT_COMPACTED} if value >= 0 else {}
         case _:
             return {}
 
