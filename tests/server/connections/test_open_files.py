@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from structlog.testing import capture_logs
 
 from topicfold.server.connections.open_files import OpenFiles
 
@@ -24,21 +25,18 @@ def none_left() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_where_no_more_may_be_open_it_is_said_once_and_once_when_they_may_again(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_where_no_more_may_be_open_it_is_said_once_and_once_when_they_may_again() -> None:
     files = OpenFiles()
-    files.look(STDERR)
-    assert not capsys.readouterr().out
-    with none_left():
+    with capture_logs() as said:
+        files.look(STDERR)
+        assert not said
+        with none_left():
+            files.look(STDERR)
+            files.look(STDERR)
+        assert [(each["event"], each["limit"]) for each in said] == [("no_more_open_files", 3)]
         files.look(STDERR)
         files.look(STDERR)
-    said = capsys.readouterr().out
-    assert (said.count("no_more_open_files"), said.count("open_files_again")) == (1, 0)
-    assert "limit=3" in said
-    files.look(STDERR)
-    files.look(STDERR)
-    assert capsys.readouterr().out.count("open_files_again") == 1
+    assert [each["event"] for each in said[1:]] == ["open_files_again"]
 
 
 def test_what_else_is_wrong_is_no_shortage() -> None:
