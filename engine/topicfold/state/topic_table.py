@@ -114,7 +114,7 @@ class TopicTable:
         self.names.restore(columns.by_length, columns.places)
         self.digest_sum = columns.digest_sum
         for number in columns.decoded:
-            self._reindex(number)
+            self._reindex(number, self.row(number))
 
     def get(self, key: str) -> Aggregate:
         """Return the topic with that key: live, deleted or absent; as it was changed last, even if not stored yet."""
@@ -232,14 +232,14 @@ class TopicTable:
         )  # fmt: skip
         self._payloads[number] = topic.payload
         if (topic.is_live, topic.payload_schema, topic.payload) != (was_live, schema, payload):
-            self._reindex(number)
+            self._reindex(number, topic)
 
-    def _reindex(self, number: int) -> None:
-        """Update all indexes except the names to what the stored payload of topic `number` says.
+    def _reindex(self, number: int, topic: Aggregate) -> None:
+        """Update all indexes except the names to what the payload of `topic`, which has that number, says.
 
         If that cannot be read, the topic has no labels and is listed in `undecodable`.
         """
-        indexed = self.indexed(self.row(number))
+        indexed = self.indexed(topic)
         if indexed is None:
             self.undecodable.add(number)
             indexed = NOTHING
