@@ -10,6 +10,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,13 @@ _OURS = re.compile(r"TOPICFOLD_(TEST_|\w+_SEEDS$)")
 """What is for tests. Whatever else of Topicfold is in the environment is how somebody uses it."""
 _COLLECT_AFTER = (10_000, 10, 10)
 """With Python's own (700, 10, 10) a test of all rights spends 5 % of its time on looking for cycles, with these 2 %."""
+
+_LONG = (
+    ("integration",),
+    ("benchmarks", "compaction"),
+    ("client", "cluster", "guarantees", "log", "simulation", "snapshot"),
+)
+"""Directories whose tests take long, or mostly wait, in parts of which no worker begins with two."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,6 +66,25 @@ def pytest_collection() -> Generator[None, object, object]:
     """Keep Python from looking for cycles among the tests, now and whenever it looks while they run."""
     with no_collection():
         return (yield)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have each worker begin with what takes long: at the end, one long test would keep a worker while others idle.
+
+    Each is given an equal part of the list, and who has done his takes from the ends of the others'.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    part_of = {directory: number % workers for number, part in enumerate(_LONG) for directory in part}
+    parts: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    quick: list[pytest.Item] = []
+    for item in items:
+        directory = item.path.relative_to(Path(__file__).parent).parts[0]
+        (parts[part_of[directory]] if directory in part_of else quick).append(item)
+    for part in parts:
+        room = max(0, len(items) // workers - len(part))
+        part += quick[:room]
+        del quick[:room]
+    items[:] = [*chain.from_iterable(parts), *quick]
 
 
 @pytest.fixture
