@@ -62,7 +62,7 @@ def watch(
 ) -> None:
     """Show the topics that match, then every change. Each line: time, what happened, topic, labels, and who did it.
 
-    Where a change left the labels alone, its line says what else changed, to whoever may read the topic's history.
+    A change that left the labels alone is shown as 'topicfold history' shows it, to whoever may read that.
 
     It runs until interrupted, across restarts of servers, and then prints the cursor to resume from with --since. On
     stderr it reports when no server answers and when one does again; after ten seconds without a change it warns if the
