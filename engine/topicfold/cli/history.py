@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,7 @@ from topicfold.counting import counted
 from topicfold.model.names import parse_topic
 
 if TYPE_CHECKING:
-    from topicfold.client.history_answers import FieldChange, HistoryEntry
+    from topicfold.client.history_answers import HistoryEntry
 
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Maximum number of changes to show.")]
 To = Annotated[
@@ -72,8 +72,9 @@ def rollback(session: Session, topic: Topic, to: To, yes: Yes = False) -> None:
     name = str(parse_topic(topic))
     warning = warning_after(session, name)
     changes = session.changes
-    if not yes and is_somebody_there():
-        changes["if_match"] = changes.get("if_match") or _confirm(session, topic, to)
+    if not yes and not changes.get("if_match") and is_somebody_there():
+        changes["if_match"] = _confirm(session, topic, to)
+        warning = str  # It was told before the question.
     written = session.client.roll_back(topic, to, **changes)
     session.show_change("rolled back", name, written, f"it was as in version {to} before", warning)
 
@@ -91,27 +92,55 @@ def _entries(session: Session, topic: str, limit: int) -> tuple[list[HistoryEntr
 
 
 def _confirm(session: Session, topic: str, to: str) -> str | None:
-    """Show what going back would change; return the ETag of what it would be done to once somebody said yes.
+    """Show what going back would change, and warn of what Kafka then deletes; return the ETag once somebody said yes.
 
-    None where the history can be told no more.
+    It is of what it would be done to; None where the history can be told no more.
 
     Raises:
         Exit: they said no.
         TopicfoldError: the server would refuse it.
     """
+    from topicfold.cli.retention_warning import warning_before
     from topicfold.client import calls
     from topicfold.client.call import tried
 
     session.client.perform(tried(calls.roll_back(topic, to, {})))
     entries, _, _ = _entries(session, topic, _MAX_LOOKED_AT)
     undone = _after(entries, to)
-    width = max((len(str(entry.offset)) for entry in undone), default=0)
-    for entry in undone:
-        for version, *others in _rows(entry):
-            session.output.detail(f"  {'  '.join((version.ljust(width), *filter(None, others)))}")
-    count = f"{counted(len(undone), 'change')} of" if undone else "whatever changed on"
-    require_yes(f"This undoes {count} {topic} since version {to}; partitions and grants stay.")
+    if any(entry.kind == "deleted" for entry in undone):
+        for text in _restored(session, topic, entries[len(undone)]):
+            session.output.detail(f"  {text}")
+        question = (
+            f"This makes {topic} as in version {to}, of before it was deleted; partitions and grants stay, and no "
+            "message comes back."
+        )
+    else:
+        for line in _lines(undone):
+            session.output.detail(line)
+        count = f"{counted(len(undone), 'change')} of" if undone else "whatever changed on"
+        question = f"This undoes {count} {topic} since version {to}; partitions and grants stay."
+    if warning := warning_before(session, topic, entries[len(undone)].offset if undone else to):
+        session.output.warning(warning)
+    require_yes(question)
     return entries[0].etag if entries else None
+
+
+def _restored(session: Session, topic: str, version: HistoryEntry) -> Iterator[str]:
+    """Yield what a topic that was made anew gets back of an earlier life, a text for each member."""
+    from topicfold.model.differences import part_differences
+
+    now, past = session.client.get_topic(topic), session.client.get_topic_at(topic, version.offset)
+    for member in ("labels", "properties", "policies"):
+        for each in part_differences((member,), getattr(now, member), getattr(past, member)):
+            yield _difference_text(*each.shown)
+
+
+def _lines(entries: Sequence[HistoryEntry]) -> Iterator[str]:
+    """Yield the lines that tell changes, what belongs to one version under it."""
+    width = max((len(str(entry.offset)) for entry in entries), default=0)
+    for entry in entries:
+        for version, *others in _rows(entry):
+            yield f"  {'  '.join((version.ljust(width), *filter(None, others)))}"
 
 
 def _after(entries: Sequence[HistoryEntry], to: str) -> Sequence[HistoryEntry]:
@@ -139,10 +168,13 @@ def change_texts(entry: HistoryEntry) -> list[str]:
     """Return what a change was, a text for each member; of one that nobody is to be told of, none."""
     if entry.changes is None:
         return [f"{entry.kind} (what it was cannot be read)"]
-    changed = [_STEPS.get(each.new, "") if each.path == _STEP else _change_text(each) for each in entry.changes]
+    changed = [
+        _STEPS.get(each.new, "") if each.path == _STEP else _difference_text(each.path, each.old, each.new)
+        for each in entry.changes
+    ]
     changed = list(filter(None, changed))
     return changed if entry.kind == "changed" else [entry.kind, *changed]
 
 
-def _change_text(change: FieldChange) -> str:
-    return f"{'.'.join(change.path)}: {value_text(change.old)} → {value_text(change.new)}"
+def _difference_text(path: Sequence[str], old: Any, new: Any) -> str:
+    return f"{'.'.join(path)}: {value_text(old)} → {value_text(new)}"
