@@ -271,6 +271,10 @@ def test_without_a_terminal_nobody_is_asked(
     assert (done.code, done.err, client.get_labels("orders")["tier"]) == (0, f"rolled back {ORDERS}\n", "lead")
 
 
+def test_whoever_names_no_version_is_told_what_shows_them(run: Run) -> None:
+    assert run("rollback", "orders").err.endswith("; 'topicfold history TOPIC' shows the versions\n")
+
+
 def test_an_unknown_version_says_which_come_nearest(run: Run, orders: list[str], client: Client) -> None:
     refused = run("rollback", "orders", "--to", "99999", "--yes")
     assert refused.code == 3

@@ -52,7 +52,7 @@ def test_the_announcement_is_of_whole_lines(
     ("host", "settings", "at"),
     [
         ("127.0.0.1", {}, ""),
-        ("127.0.0.1", {"tls_cert_file": "cert.pem"}, " --url https://127.0.0.1:8080"),
+        ("127.0.0.1", {"tls_cert_file": "cert.pem"}, " --url https://127.0.0.1:8080 --tls-ca-file FILE"),
         ("127.0.0.5", {}, " --url http://127.0.0.5:8080"),
         ("0.0.0.0", {}, ""),
         ("::", {}, " --url http://[::1]:8080"),

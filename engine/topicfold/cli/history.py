@@ -22,7 +22,10 @@ Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Maximum
 To = Annotated[
     str,
     typer.Option(
-        "--to", metavar="VERSION", help="A VERSION of the history, or an ETag.", autocompletion=complete_versions
+        "--to",
+        metavar="VERSION",
+        help="A VERSION that 'topicfold history' shows, or an ETag.",
+        autocompletion=complete_versions,
     ),
 ]
 
