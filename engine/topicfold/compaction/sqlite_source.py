@@ -7,6 +7,7 @@ the size of a batch is limited by reporting an end that is near enough.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ class SqliteReader(DataSourceStreamReader):
         Raises:
             LogUnavailable: the file is gone, or ends before the position up to which it was read.
         """
-        ends = self._end or [bound.end for bound in self._open().bounds()]
+        ends = self._end or self._ends()
         left = self._rows
         for partition, end in enumerate(ends):
             said = self._said[partition]
@@ -102,8 +103,7 @@ class SqliteReader(DataSourceStreamReader):
             LogUnavailable: the file is gone.
         """
         assert isinstance(partition, Range)  # noqa: S101 - Spark gives back what `partitions` made
-        file = self._open()
-        try:
+        with closing(self._open()) as file:
             position = partition.start
             while position < partition.end:
                 found = file.read(partition.partition, position, min(_PAGE, partition.end - position))
@@ -114,8 +114,10 @@ class SqliteReader(DataSourceStreamReader):
                 yield pa.RecordBatch.from_arrays(
                     [pa.array(each, field.type) for each, field in zip(columns, _COLUMNS, strict=True)], schema=_COLUMNS
                 )
-        finally:
-            file.close()
+
+    def _ends(self) -> Sequence[int]:
+        with closing(self._open()) as file:
+            return [bound.end for bound in file.bounds()]
 
     def _open(self) -> SqliteFile:
         path = Path(self._path)
