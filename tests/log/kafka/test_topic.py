@@ -14,8 +14,8 @@ from confluent_kafka.admin import AclOperation
 
 from tests.brokers.fenced import fenced_broker
 from topicfold.errors import LogGap, LogUnavailable, TopicfoldError, WrongLog
-from topicfold.log.kafka_settings import client_settings
-from topicfold.log.kafka_topic import LogTopic, LogTopics
+from topicfold.log.kafka.settings import client_settings
+from topicfold.log.kafka.topic import LogTopic, LogTopics
 
 TOPIC = LogTopic("log", "its id", 2, 1_000_000)
 

@@ -11,10 +11,11 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException, TopicPartition
 
 from topicfold.errors import LogUnavailable
-from topicfold.log import kafka_ends, kafka_reader
-from topicfold.log.kafka_ends import KafkaEnds
-from topicfold.log.kafka_reader import KafkaReader
-from topicfold.log.kafka_settings import CONSUMER, client_settings
+from topicfold.log.kafka import ends as kafka_ends
+from topicfold.log.kafka import reader as kafka_reader
+from topicfold.log.kafka.ends import KafkaEnds
+from topicfold.log.kafka.reader import KafkaReader
+from topicfold.log.kafka.settings import CONSUMER, client_settings
 from topicfold.log.port import Entry
 
 

@@ -14,12 +14,13 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tests.log.following import PATIENCE_SECONDS, never
-from tests.log.producing import Producer, Report
+from tests.log.kafka.producing import Producer, Report
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
-from topicfold.log import kafka_appender, kafka_producers
 from topicfold.log.codec import MAX_EVENT_BYTES
-from topicfold.log.kafka_appender import KafkaAppender
-from topicfold.log.kafka_settings import client_settings
+from topicfold.log.kafka import appender as kafka_appender
+from topicfold.log.kafka import producers as kafka_producers
+from topicfold.log.kafka.appender import KafkaAppender
+from topicfold.log.kafka.settings import client_settings
 from topicfold.log.port import Entry
 
 

@@ -1,6 +1,6 @@
 """Asks for the log's offsets and for pages of its records. Blocking, and not for two threads at once.
 
-`kafka_follower` has a consumer of its own: it always has a fetch waiting at the broker, behind which these requests
+`follower` has a consumer of its own: it always has a fetch waiting at the broker, behind which these requests
 would queue.
 """
 
@@ -16,8 +16,8 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, 
 from topicfold.errors import LogUnavailable
 from topicfold.kafka_client import KafkaRight, error_in, open_kafka_client
 from topicfold.kafka_connections import NOT_CONNECTED, KafkaConnections
-from topicfold.log.kafka_errors import LOST, is_passing, unanswered
-from topicfold.log.kafka_settings import without_lines
+from topicfold.log.kafka.errors import LOST, is_passing, unanswered
+from topicfold.log.kafka.settings import without_lines
 from topicfold.log.port import Entry
 
 OFFSETS_SECONDS = 1.0

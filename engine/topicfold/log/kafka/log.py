@@ -1,8 +1,8 @@
 """The log on a Kafka topic: explicit partitions and offsets, no consumer group, no transactions.
 
-One thread follows (`kafka_follower`), one asks for end offsets, and one does everything else that waits for Kafka. The
-loop itself hands appends to librdkafka (`kafka_appender`) and polls for their outcomes; a thread takes over if that
-takes long (`kafka_producers`). `kafka_arrivals` merges what was acknowledged with what is read.
+One thread follows (`follower`), one asks for end offsets, and one does everything else that waits for Kafka. The
+loop itself hands appends to librdkafka (`appender`) and polls for their outcomes; a thread takes over if that
+takes long (`producers`). `arrivals` merges what was acknowledged with what is read.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from topicfold.errors import BadSetting, LogUnavailable
-from topicfold.log.kafka_appender import KafkaAppender, require_producer
-from topicfold.log.kafka_arrivals import KafkaArrivals
-from topicfold.log.kafka_ends import KafkaEnds
-from topicfold.log.kafka_follower import KafkaFollower
-from topicfold.log.kafka_reader import OFFSETS_SECONDS, KafkaReader
-from topicfold.log.kafka_same_topic import SameTopic
-from topicfold.log.kafka_settings import CONSUMER, PRODUCER, client_settings
-from topicfold.log.kafka_topic import AnotherTopic, LogTopic, LogTopics
+from topicfold.log.kafka.appender import KafkaAppender, require_producer
+from topicfold.log.kafka.arrivals import KafkaArrivals
+from topicfold.log.kafka.ends import KafkaEnds
+from topicfold.log.kafka.follower import KafkaFollower
+from topicfold.log.kafka.reader import OFFSETS_SECONDS, KafkaReader
+from topicfold.log.kafka.same_topic import SameTopic
+from topicfold.log.kafka.settings import CONSUMER, PRODUCER, client_settings
+from topicfold.log.kafka.topic import AnotherTopic, LogTopic, LogTopics
 from topicfold.log.port import Deliver, Entry, Failed, Fault, LogDenied, SettingProblem
 from topicfold.model.kafka_names import is_kafka_name
 

@@ -13,7 +13,7 @@ from tests.brokers.joining import JoiningProcess
 from tests.log.following import Following, never
 from topicfold.errors import LogUnavailable, TopicfoldError
 from topicfold.log.kafka import KafkaLog
-from topicfold.log.kafka_settings import new_topic
+from topicfold.log.kafka.settings import new_topic
 from topicfold.runtime.engine import Engine
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]

@@ -19,9 +19,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded, TopicfoldError
 from topicfold.kafka_client import KafkaRight, open_kafka_client
-from topicfold.log.kafka_arrivals import KafkaArrivals
-from topicfold.log.kafka_errors import LOST, is_denied, translated
-from topicfold.log.kafka_same_topic import SameTopic
+from topicfold.log.kafka.arrivals import KafkaArrivals
+from topicfold.log.kafka.errors import LOST, is_denied, translated
+from topicfold.log.kafka.same_topic import SameTopic
 from topicfold.log.port import Entry, Fault
 from topicfold.model.made import made
 

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import pytest
 from confluent_kafka import KafkaError
 
-from tests.log.producing import Producer
-from topicfold.log import kafka_producers
-from topicfold.log.kafka_producers import KafkaProducers
+from tests.log.kafka.producing import Producer
+from topicfold.log.kafka import producers as kafka_producers
+from topicfold.log.kafka.producers import KafkaProducers
 
 _TURNS = 20
 

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError
 
 from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded, TooLarge, WrongLog
 from topicfold.kafka_client import KafkaRight
-from topicfold.log.kafka_errors import translated, unanswered
+from topicfold.log.kafka.errors import translated, unanswered
 from topicfold.log.port import LogDenied
 
 GAPS = (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE)

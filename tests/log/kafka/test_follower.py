@@ -14,10 +14,10 @@ from structlog.testing import capture_logs
 
 from tests.log.following import PATIENCE_SECONDS
 from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
-from topicfold.log import kafka_follower
-from topicfold.log.kafka_arrivals import KafkaArrivals
-from topicfold.log.kafka_follower import KafkaFollower
-from topicfold.log.kafka_same_topic import SameTopic
+from topicfold.log.kafka import follower as kafka_follower
+from topicfold.log.kafka.arrivals import KafkaArrivals
+from topicfold.log.kafka.follower import KafkaFollower
+from topicfold.log.kafka.same_topic import SameTopic
 from topicfold.log.port import Entry
 
 

@@ -13,9 +13,9 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import BadSetting, LogUnavailable, TooLarge, WrongLog
-from topicfold.log import kafka_settings
 from topicfold.log.kafka import KafkaLog
-from topicfold.log.kafka_topic import LogTopics
+from topicfold.log.kafka import settings as kafka_settings
+from topicfold.log.kafka.topic import LogTopics
 from topicfold.log.port import SettingProblem
 
 pytestmark = pytest.mark.kafka

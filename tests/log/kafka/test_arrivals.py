@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicfold.errors import TopicfoldError, WrongLog
-from topicfold.log import kafka_arrivals
-from topicfold.log.kafka_arrivals import KafkaArrivals
+from topicfold.log.kafka import arrivals as kafka_arrivals
+from topicfold.log.kafka.arrivals import KafkaArrivals
 from topicfold.log.port import Entry
 
 

@@ -20,9 +20,9 @@ from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldErro
 from topicfold.kafka_client import KafkaRight, error_in, open_kafka_client
 from topicfold.kafka_connections import KafkaConnections
 from topicfold.log.codec import MAX_EVENT_BYTES
-from topicfold.log.kafka_errors import is_fatal, translated, unanswered
-from topicfold.log.kafka_producers import KafkaProducers
-from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES, without_lines
+from topicfold.log.kafka.errors import is_fatal, translated, unanswered
+from topicfold.log.kafka.producers import KafkaProducers
+from topicfold.log.kafka.settings import SAFE_MESSAGE_BYTES, without_lines
 from topicfold.log.port import Entry, Failed
 
 _MAX_WAITING = 10_000

@@ -16,14 +16,14 @@ from tests.brokers.process import KafkaProcess
 from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
 from topicfold.kafka_client import KafkaRight
-from topicfold.log import kafka_arrivals
 from topicfold.log.kafka import KafkaLog
-from topicfold.log.kafka_appender import KafkaAppender
-from topicfold.log.kafka_arrivals import KafkaArrivals, Read
-from topicfold.log.kafka_errors import unanswered
-from topicfold.log.kafka_follower import KafkaFollower
-from topicfold.log.kafka_reader import KafkaReader
-from topicfold.log.kafka_topic import LogTopics
+from topicfold.log.kafka import arrivals as kafka_arrivals
+from topicfold.log.kafka.appender import KafkaAppender
+from topicfold.log.kafka.arrivals import KafkaArrivals, Read
+from topicfold.log.kafka.errors import unanswered
+from topicfold.log.kafka.follower import KafkaFollower
+from topicfold.log.kafka.reader import KafkaReader
+from topicfold.log.kafka.topic import LogTopics
 from topicfold.log.port import Entry, LogDenied
 
 pytestmark = pytest.mark.kafka
@@ -310,7 +310,7 @@ async def test_a_log_that_is_only_read_has_no_producer(
     def never_made(*_: object) -> KafkaAppender:
         raise AssertionError("a producer was made")
 
-    monkeypatch.setattr("topicfold.log.kafka.KafkaAppender", never_made)
+    monkeypatch.setattr("topicfold.log.kafka.log.KafkaAppender", never_made)
     log = await KafkaLog.open(kafka_bootstrap, topic, partitions=1)
     assert await log.end_offsets() == await log.start_offsets() == {0: 0}
     assert await log.read(0, 0, 10) == []

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from topicfold.errors import LogUnavailable, WrongLog
-from topicfold.log import kafka_same_topic
-from topicfold.log.kafka_same_topic import SameTopic
+from topicfold.log.kafka import same_topic as kafka_same_topic
+from topicfold.log.kafka.same_topic import SameTopic
 
 
 class World:

@@ -21,8 +21,8 @@ from topicfold.counting import counted
 from topicfold.errors import LogGap, LogUnavailable, WrongLog
 from topicfold.kafka_client import KafkaRight, error_in, open_kafka_client, release_id
 from topicfold.kafka_connections import KafkaConnections
-from topicfold.log.kafka_errors import restoring, unanswered
-from topicfold.log.kafka_settings import (
+from topicfold.log.kafka.errors import restoring, unanswered
+from topicfold.log.kafka.settings import (
     SAFE_MESSAGE_BYTES,
     denied,
     new_topic,

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Collection, Mapping
 
 from topicfold.errors import LogUnavailable
-from topicfold.log.kafka_errors import LEADERS_HINT
-from topicfold.log.kafka_reader import OFFSETS_SECONDS, KafkaReader
+from topicfold.log.kafka.errors import LEADERS_HINT
+from topicfold.log.kafka.reader import OFFSETS_SECONDS, KafkaReader
 
 _LEADER_SECONDS = 0.2
 """How long each leader may take to answer after one of them did not."""

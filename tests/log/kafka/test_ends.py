@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 import pytest
 
 from topicfold.errors import LogUnavailable
-from topicfold.log import kafka_ends
-from topicfold.log.kafka_ends import KafkaEnds
-from topicfold.log.kafka_reader import KafkaReader
+from topicfold.log.kafka import ends as kafka_ends
+from topicfold.log.kafka.ends import KafkaEnds
+from topicfold.log.kafka.reader import KafkaReader
 
 
 class Reader(KafkaReader):
