@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from topicfold.errors import LogUnavailable
-from topicfold.log.sqlite_file import SqliteFile
+from topicfold.log.sqlite.file import SqliteFile
 
 NAME = "topicfold_sqlite"
 

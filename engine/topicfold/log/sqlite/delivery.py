@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded, WrongLog
 from topicfold.log.port import Deliver, Entry, Fault
-from topicfold.log.sqlite_file import SqliteFile
+from topicfold.log.sqlite.file import SqliteFile
 
 _POLL_SECONDS = 0.002
 _QUIET_SECONDS = 2.0

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from topicfold.errors import LogUnavailable, WrongLog
-from topicfold.log.sqlite_file import SqliteFile
+from topicfold.log.sqlite.file import SqliteFile
 
 any_use = pytest.mark.parametrize(
     "use",

@@ -1,4 +1,4 @@
-"""A process that appends to a log's file: `sqlite_writer.py FILE WHO COUNT`."""
+"""A process that appends to a log's file: `writer.py FILE WHO COUNT`."""
 
 from __future__ import annotations
 

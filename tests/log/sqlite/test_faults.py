@@ -19,8 +19,8 @@ from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, Wro
 from topicfold.log import sqlite
 from topicfold.log.port import Entry
 from topicfold.log.sqlite import SqliteLog
-from topicfold.log.sqlite_errors import translated
-from topicfold.log.sqlite_file import SqliteFile
+from topicfold.log.sqlite.errors import translated
+from topicfold.log.sqlite.file import SqliteFile
 
 COPY = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('VACUUM INTO ?', sys.argv[2:])"
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import apsw
 
 from topicfold.errors import BadSetting, TopicfoldError, WrongLog
-from topicfold.log.plain_file import file_made
 from topicfold.log.port import Entry
-from topicfold.log.sqlite_errors import translated
-from topicfold.log.sqlite_place import OpenedPlace, require_own_newest
+from topicfold.log.sqlite.errors import translated
+from topicfold.log.sqlite.place import OpenedPlace, require_own_newest
+from topicfold.log.sqlite.plain_file import file_made
 
 APPLICATION_ID = int.from_bytes(b"TFLG", "big")
 FORMAT = 1

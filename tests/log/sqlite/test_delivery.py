@@ -12,8 +12,8 @@ from tests.log.following import never
 from tests.turning import counted_turns
 from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
 from topicfold.log.port import Entry
-from topicfold.log.sqlite_delivery import Follow, SqliteDelivery
-from topicfold.log.sqlite_file import Bounds, SqliteFile
+from topicfold.log.sqlite.delivery import Follow, SqliteDelivery
+from topicfold.log.sqlite.file import Bounds, SqliteFile
 
 
 @pytest.fixture

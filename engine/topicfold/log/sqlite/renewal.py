@@ -13,10 +13,10 @@ import apsw
 
 from topicfold.errors import LogUnavailable, WrongLog
 from topicfold.log.identity import header_value, identity_in
-from topicfold.log.plain_file import file_made, newest_beside
 from topicfold.log.port import LogIdentity
-from topicfold.log.sqlite_errors import translated
-from topicfold.log.sqlite_file import APPLICATION_ID, FORMAT, require_safe_sqlite
+from topicfold.log.sqlite.errors import translated
+from topicfold.log.sqlite.file import APPLICATION_ID, FORMAT, require_safe_sqlite
+from topicfold.log.sqlite.plain_file import file_made, newest_beside
 
 _FIRST = "SELECT value FROM records WHERE partition = 0 ORDER BY offset"
 _REPLACE = "UPDATE records SET value = ? WHERE length(value) = ? AND value = ?"

@@ -1,6 +1,6 @@
 """The thread that owns a log's SQLite file.
 
-It commits all waiting appends in one transaction, answers questions, and delivers in between (`sqlite_delivery`).
+It commits all waiting appends in one transaction, answers questions, and delivers in between (`delivery`).
 An error that it cannot get past is a fault: from then on it refuses every command, until it is stopped.
 """
 
@@ -18,8 +18,8 @@ import structlog
 
 from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError
 from topicfold.log.port import Failed
-from topicfold.log.sqlite_delivery import Follow, SqliteDelivery
-from topicfold.log.sqlite_file import SqliteFile
+from topicfold.log.sqlite.delivery import Follow, SqliteDelivery
+from topicfold.log.sqlite.file import SqliteFile
 
 
 class Append(NamedTuple):

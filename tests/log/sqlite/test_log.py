@@ -22,16 +22,16 @@ import apsw
 import pytest
 
 import topicfold
-from tests.log import sqlite_writer
 from tests.log.following import PATIENCE_SECONDS, Following, never
+from tests.log.sqlite import writer as sqlite_writer
 from topicfold.errors import BadSetting, LogGap, LogUnavailable, Overloaded, TopicfoldError, WrongLog
-from topicfold.log import sqlite_delivery
 from topicfold.log.identity import establish_identity
 from topicfold.log.port import Entry, LogFull, SettingProblem
 from topicfold.log.sqlite import SqliteLog
-from topicfold.log.sqlite_file import SqliteFile, require_safe_sqlite
+from topicfold.log.sqlite import delivery as sqlite_delivery
+from topicfold.log.sqlite.file import SqliteFile, require_safe_sqlite
 
-RECOVERY = Path(__file__).parents[2] / "docs" / "recovery.md"
+RECOVERY = Path(__file__).parents[3] / "docs" / "recovery.md"
 
 
 @pytest.fixture

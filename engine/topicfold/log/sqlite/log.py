@@ -1,6 +1,6 @@
 """The log in a SQLite file: the default, for one machine and any number of processes on it.
 
-This is the part that runs on the loop; `sqlite_worker` is the thread, `sqlite_file` the file.
+This is the part that runs on the loop; `worker` is the thread, `file` the file.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from topicfold.errors import LogUnavailable, Overloaded, TooLarge
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.gaps import ends_before
 from topicfold.log.port import Deliver, Entry, Failed, Fault, LogFull, SettingProblem
-from topicfold.log.sqlite_delivery import Follow
-from topicfold.log.sqlite_file import SqliteFile
-from topicfold.log.sqlite_worker import Append, SqliteWorker, refusal
+from topicfold.log.sqlite.delivery import Follow
+from topicfold.log.sqlite.file import SqliteFile
+from topicfold.log.sqlite.worker import Append, SqliteWorker, refusal
 
 _ANSWER_SECONDS = 10.0
 _MAX_WAITING = 10_000

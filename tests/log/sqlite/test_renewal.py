@@ -13,8 +13,8 @@ from topicfold.errors import BadSetting, LogUnavailable, WrongLog
 from topicfold.log.identity import establish_identity, header_value, identity_in, recognise_identity
 from topicfold.log.port import LogIdentity
 from topicfold.log.sqlite import SqliteLog
-from topicfold.log.sqlite_file import SqliteFile
-from topicfold.log.sqlite_renewal import renew
+from topicfold.log.sqlite.file import SqliteFile
+from topicfold.log.sqlite.renewal import renew
 
 OLD, NEW = b"o" * 16, b"n" * 16
 

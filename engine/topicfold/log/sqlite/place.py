@@ -9,7 +9,7 @@ from shlex import quote
 import apsw
 
 from topicfold.errors import LogUnavailable, WrongLog
-from topicfold.log.plain_file import NEWEST, file_identity, newest_beside
+from topicfold.log.sqlite.plain_file import NEWEST, file_identity, newest_beside
 
 _BESIDE = (NEWEST, "-shm")
 """The suffixes of what SQLite keeps beside a file as long as anybody has it open: newest commits, and their index."""
