@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.compaction.logs import append, random_values, settings_of
-from topicfold.compaction.sqlite_source import Range, SqliteReader
+from topicfold.compaction.spark.sqlite_source import Range, SqliteReader
 from topicfold.errors import LogUnavailable
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from topicfold.compaction.spark_run import _dealt, slice_keys
+from topicfold.compaction.spark.run import _dealt, slice_keys
 
 RECORD_BYTES = 900_000
 

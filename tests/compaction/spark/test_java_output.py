@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.waiting import eventually
-from topicfold.compaction.java_output import kept_while_starting
+from topicfold.compaction.spark.java_output import kept_while_starting
 
 
 def saying(words: str, output: Mapping[str, int]) -> subprocess.Popen[bytes]:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from topicfold.compaction.scratch import own_scratch
+from topicfold.compaction.spark.scratch import own_scratch
 from topicfold.errors import BadSetting
 
 PROGRAM = """
 import sys
-from topicfold.compaction.scratch import own_scratch
+from topicfold.compaction.spark.scratch import own_scratch
 print(own_scratch(), flush=True)
 sys.stdin.read()
 """

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from topicfold.compaction import sqlite_source
-from topicfold.compaction.java_settings import java_settings
 from topicfold.compaction.log_facts import LogFacts
+from topicfold.compaction.spark import sqlite_source
+from topicfold.compaction.spark.java_settings import java_settings
 from topicfold.settings import Settings
 
 FETCHING: Mapping[str, str] = {

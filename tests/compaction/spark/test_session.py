@@ -19,7 +19,7 @@ from pyspark.errors import PySparkRuntimeError
 
 from tests.compaction.connector import connector
 from tests.prerequisites import CHECKOUT
-from topicfold.compaction import session
+from topicfold.compaction.spark import session
 from topicfold.errors import BadSetting, LogUnavailable
 
 
@@ -163,7 +163,7 @@ def test_the_version_to_install_is_the_one_that_the_tests_run_with() -> None:
 
 
 def test_where_java_could_not_open_all_of_sparks_jars_it_is_not_started() -> None:
-    opening = "from topicfold.compaction.session import open_session; open_session({}, needs_kafka=False)"
+    opening = "from topicfold.compaction.spark.session import open_session; open_session({}, needs_kafka=False)"
     ended = subprocess.run(
         ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", sys.executable, "-c", opening],
         capture_output=True, text=True, timeout=60, check=False,
@@ -191,7 +191,7 @@ def test_of_java_that_is_killed_later_nobody_prints_tracebacks() -> None:
         "import logging, socket\n"
         "from types import SimpleNamespace\n"
         "from pyspark.accumulators import _start_update_server\n"
-        "from topicfold.compaction.session import _keep_quiet\n"
+        "from topicfold.compaction.spark.session import _keep_quiet\n"
         "server = _start_update_server('token')\n"
         "_keep_quiet(SimpleNamespace(_accumulatorServer=server))\n"
         "java = socket.create_connection(server.server_address)\n"

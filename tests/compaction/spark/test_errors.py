@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from topicfold.compaction.spark_errors import cause_in, is_of_checkpoint, known_error, text_of
+from topicfold.compaction.spark.errors import cause_in, is_of_checkpoint, known_error, text_of
 from topicfold.errors import BadSetting, LogUnavailable, SnapshotUnwritable, TooLarge
 
 ROOT = Path("/snapshot")

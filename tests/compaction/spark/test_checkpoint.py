@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topicfold.compaction.checkpoint import own_checkpoint
+from topicfold.compaction.spark.checkpoint import own_checkpoint
 
 
 def test_jobs_that_run_at_once_have_checkpoints_of_their_own(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from topicfold.compaction.java_output import kept_while_starting
-from topicfold.compaction.scratch import own_scratch
-from topicfold.compaction.spark_errors import naming_lost_jvm
+from topicfold.compaction.spark.errors import naming_lost_jvm
+from topicfold.compaction.spark.java_output import kept_while_starting
+from topicfold.compaction.spark.scratch import own_scratch
 from topicfold.errors import BadSetting
 from topicfold.file_limit import want_files
 from topicfold.own_thread import call_in_own_thread

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.auth.authority import Authority
-from topicfold.compaction.java_settings import java_settings
+from topicfold.compaction.spark.java_settings import java_settings
 from topicfold.errors import BadSetting
 
 
