@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, TableFeatures, write_deltalake
 
-from tests.compaction.folding import Placed, run_here
+from tests.compaction.folds import Placed, run_here
 from tests.compaction.job_process import IDENTITY, run
 from tests.compaction.tables import rows, three_commits, whole
 from topicfold.compaction import compactor, delta_tables

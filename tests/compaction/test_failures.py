@@ -18,7 +18,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.builders import empty_state
-from tests.compaction.folding import run_here
+from tests.compaction.folds import run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, STAGES, batches, run, the_log
 from tests.compaction.tables import rows, three_commits, three_unpublished, whole, without
 from tests.state.histories import PARTITION, PARTITIONS

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from tests.compaction.folding import run_here
+from tests.compaction.folds import run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, batches, run, the_log
 from tests.compaction.tables import make_old, rows, whole
 from topicfold.compaction import compactor, merging

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from tests.compaction.folding import run_here
+from tests.compaction.folds import run_here
 from tests.memory_log import MemoryLog, MemoryStore
 from tests.snapshot.making import compacted_further, records_of
 from topicfold.compaction.compactor import Compactor

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from tests.compaction.folding import Placed, run_here
+from tests.compaction.folds import Placed, run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, run
 from tests.compaction.tables import make_old, three_commits, three_unpublished, whole
 from tests.state.histories import PARTITION

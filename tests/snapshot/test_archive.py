@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_delete, topic_put
-from tests.compaction.folding import Tables, placed, run_here
+from tests.compaction.folds import Tables, placed, run_here
 from tests.compaction.tables import make_old
 from topicfold.compaction import merging
 from topicfold.compaction.compactor import Compactor

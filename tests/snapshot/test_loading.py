@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import an_id, namespace_delete, namespace_put, topic_put
-from tests.compaction.folding import index_of
+from tests.compaction.folds import index_of
 from tests.snapshot.loaded import cuts, folded, new_state, rows_of, seeds, snapshot_of, topics
 from tests.state.histories import PARTITION, PARTITIONS, Log, logs
 from topicfold.compaction import batch

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.census import Place
-from topicfold.compaction.owners import OwnerRows
+from topicfold.compaction.folding.census import Place
+from topicfold.compaction.folding.owners import OwnerRows
+from topicfold.compaction.folding.prior import owner_rows
+from topicfold.compaction.folding.rings import CAPACITIES, Ring, empty_ring
+from topicfold.compaction.folding.rows import Row, topic_rows
 from topicfold.compaction.plan import NamespaceDelta
-from topicfold.compaction.prior import owner_rows
-from topicfold.compaction.rings import CAPACITIES, Ring, empty_ring
-from topicfold.compaction.rows import Row, topic_rows
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import Commit
 from topicfold.snapshot.data_files import read_rows

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from topicfold.compaction.alterations import Alteration
 from topicfold.compaction.batch import Base
 from topicfold.compaction.compactor import Compactor, Done
+from topicfold.compaction.folding.prior import newest_events
 from topicfold.compaction.log_facts import (
     LogFacts,
     facts_of,
@@ -26,7 +27,6 @@ from topicfold.compaction.log_facts import (
     require_overlap,
 )
 from topicfold.compaction.plan import Plan, SliceResult
-from topicfold.compaction.prior import newest_events
 from topicfold.compaction.silence import EVERY_SECONDS, Silence
 from topicfold.compaction.spark.checkpoint import own_checkpoint
 from topicfold.compaction.spark.errors import (

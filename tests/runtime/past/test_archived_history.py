@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC
-from tests.compaction.folding import Tables
+from tests.compaction.folds import Tables
 from tests.memory_log import MemoryStore
 from tests.runtime.histories import append_unreadable, append_written_at, at, back, history, trim
 from tests.runtime.nodes import ORDERS, Node, running

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import empty_state, fold
-from tests.compaction.folding import Tables, placed
+from tests.compaction.folds import Tables, placed
 from tests.memory_log import MemoryLog, MemoryStore
 from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
 from topicfold.errors import NotReady, Overloaded, Resync

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from topicfold.compaction.spans import SMALLER_HINT
+from topicfold.compaction.folding.spans import SMALLER_HINT
 from topicfold.errors import BadSetting, LogUnavailable, TooLarge, TopicfoldError, WrongSnapshot
 from topicfold.snapshot.unwritable import unwritable
 

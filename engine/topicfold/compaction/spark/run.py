@@ -12,9 +12,9 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
+from topicfold.compaction.folding.routing import IS_FOR_ALL_SQL, ROUTE_SQL, ROUTES
+from topicfold.compaction.folding.slices import fold_slice
 from topicfold.compaction.plan import Plan, SliceResult
-from topicfold.compaction.routing import IS_FOR_ALL_SQL, ROUTE_SQL, ROUTES
-from topicfold.compaction.slices import fold_slice
 
 _RESULT = "facts string, owners binary, operations binary, passed binary"
 _RESULT_ARROW = pa.schema(

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from topicfold.compaction.envelopes import Envelopes, take_apart
-from topicfold.compaction.spans import Bytes, Flags, Numbers, Spans, joined_spans, spans_of
+from topicfold.compaction.folding.envelopes import Envelopes, take_apart
+from topicfold.compaction.folding.spans import Bytes, Flags, Numbers, Spans, joined_spans, spans_of
 from topicfold.counting import counted
 from topicfold.errors import LogGap
 from topicfold.model.events import Event

@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from topicfold.compaction.ends import End, Unlabelled
-from topicfold.compaction.history import diff_rows, history_rows, trails_of
-from topicfold.compaction.labels import no_labels
-from topicfold.compaction.lives import Candidates
-from topicfold.compaction.operations import operations_of
-from topicfold.compaction.owners import OwnerChange
+from topicfold.compaction.folding.ends import End, Unlabelled
+from topicfold.compaction.folding.history import diff_rows, history_rows, trails_of
+from topicfold.compaction.folding.labels import no_labels
+from topicfold.compaction.folding.lives import Candidates
+from topicfold.compaction.folding.operations import operations_of
+from topicfold.compaction.folding.owners import OwnerChange
+from topicfold.compaction.folding.prior import all_rows
+from topicfold.compaction.folding.records import Records
+from topicfold.compaction.folding.topic_fold import TopicFold
 from topicfold.compaction.plan import Plan
-from topicfold.compaction.prior import all_rows
-from topicfold.compaction.records import Records
-from topicfold.compaction.topic_fold import TopicFold
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.data_files import write_rows

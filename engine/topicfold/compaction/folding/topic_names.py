@@ -1,6 +1,6 @@
 """Topics' full names in bulk: splits a column at a time what `model.names.split_topic` splits one by one.
 
-Both must give the same result for every name: `tests/compaction/test_topic_names.py` compares them.
+Both must give the same result for every name: `tests/compaction/folding/test_topic_names.py` compares them.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import an_id
-from topicfold.compaction import rings
-from topicfold.compaction.rings import Ring, latest_of, passed_over
+from topicfold.compaction.folding import rings
+from topicfold.compaction.folding.rings import Ring, latest_of, passed_over
 from topicfold.snapshot.ring_rows import entries
 from topicfold.state.aggregate import Etag
 from topicfold.state.operations import OperationRing, Settled

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.labels import Labels
-from topicfold.compaction.lives import Candidates
-from topicfold.compaction.owners import OwnerFold
-from topicfold.compaction.rows import Row
-from topicfold.compaction.spans import Numbers
-from topicfold.compaction.topic_fold import TopicFold
+from topicfold.compaction.folding.labels import Labels
+from topicfold.compaction.folding.lives import Candidates
+from topicfold.compaction.folding.owners import OwnerFold
+from topicfold.compaction.folding.rows import Row
+from topicfold.compaction.folding.spans import Numbers
+from topicfold.compaction.folding.topic_fold import TopicFold
 from topicfold.model.events import GENESIS, AggregateKind
 from topicfold.state.aggregate import ABSENT
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicfold.compaction.census import BEFORE, Census
-from topicfold.compaction.records import Records
-from topicfold.compaction.spans import Flags
+from topicfold.compaction.folding.census import BEFORE, Census
+from topicfold.compaction.folding.records import Records
+from topicfold.compaction.folding.spans import Flags
 from topicfold.errors import LevelUnsupported
 from topicfold.model.events import GENESIS, AggregateKind, Event, Kind
 from topicfold.state.aggregate import Aggregate

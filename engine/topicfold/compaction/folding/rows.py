@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from topicfold.compaction.labels import maps
-from topicfold.compaction.routing import route_of
+from topicfold.compaction.folding.labels import maps
+from topicfold.compaction.folding.routing import route_of
 from topicfold.log.payload import decode_record
 from topicfold.model.events import GENESIS, AggregateKind
 from topicfold.model.policy.resolve import Policies

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.builders import an_id, namespace_put, operation, topic_put
-from tests.compaction.folding import Tables, placed
+from tests.compaction.folds import Tables, placed
 from topicfold.log.codec import encode_audit
 from topicfold.model.events import LAST_TIME_MS, Audit, AuditTrail
 from topicfold.rfc3339 import moment_of

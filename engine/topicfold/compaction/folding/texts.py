@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.spans import Flags
+from topicfold.compaction.folding.spans import Flags
 
 
 def texts_of(raw: pa.BinaryArray) -> tuple[pa.StringArray, Flags]:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from topicfold.compaction.spans import Bytes, Flags, Numbers
+from topicfold.compaction.folding.spans import Bytes, Flags, Numbers
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.data_files import read_rows

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from tests.compaction.folding import dealt, placed
+from tests.compaction.folds import dealt, placed
 from tests.state.histories import Step, log_of
-from topicfold.compaction import records as reading
-from topicfold.compaction.records import RECORDS, read_records
+from topicfold.compaction.folding import records as reading
+from topicfold.compaction.folding.records import RECORDS, read_records
 
 LARGE = RECORDS.set(RECORDS.get_field_index("value"), pa.field("value", pa.large_binary()))
 

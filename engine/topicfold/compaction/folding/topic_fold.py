@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.chain import Chains, accepted, chains_of, last_up_to
-from topicfold.compaction.labels import Labels, TopicColumns, joined_labels, labels_of_column, read_topics
-from topicfold.compaction.lives import Candidates
-from topicfold.compaction.operations import Operations, operations_of
-from topicfold.compaction.prior import flags_at, ids_at, numbers_at, places_of
-from topicfold.compaction.records import Page, Records
-from topicfold.compaction.spans import Bytes, Flags, Numbers, rows_at
+from topicfold.compaction.folding.chain import Chains, accepted, chains_of, last_up_to
+from topicfold.compaction.folding.labels import Labels, TopicColumns, joined_labels, labels_of_column, read_topics
+from topicfold.compaction.folding.lives import Candidates
+from topicfold.compaction.folding.operations import Operations, operations_of
+from topicfold.compaction.folding.prior import flags_at, ids_at, numbers_at, places_of
+from topicfold.compaction.folding.records import Page, Records
+from topicfold.compaction.folding.spans import Bytes, Flags, Numbers, rows_at
 from topicfold.model.events import Kind
 
 

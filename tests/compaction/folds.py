@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from topicfold.compaction.batch import Base, Batch, Run, fold_batch
 from topicfold.compaction.folded import empty_folded
+from topicfold.compaction.folding.prior import all_rows
+from topicfold.compaction.folding.records import RECORDS
+from topicfold.compaction.folding.routing import ROUTES
+from topicfold.compaction.folding.slices import fold_slice
 from topicfold.compaction.plan import Plan, SliceResult
-from topicfold.compaction.prior import all_rows
-from topicfold.compaction.records import RECORDS
-from topicfold.compaction.routing import ROUTES
-from topicfold.compaction.slices import fold_slice
 from topicfold.log.codec import encode_event
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import HASH_NAME, AggregateKind, Event, Kind

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import an_id, namespace_put, operation, topic_delete, topic_put
-from topicfold.compaction.envelopes import take_apart
+from topicfold.compaction.folding.envelopes import take_apart
 from topicfold.log.codec import decode_event, encode_event
 from topicfold.model.events import Event
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.avro_columns import Pairs, read_plain_topics
-from topicfold.compaction.spans import Flags, Numbers, Spans, codes_of
+from topicfold.compaction.folding.avro_columns import Pairs, read_plain_topics
+from topicfold.compaction.folding.spans import Flags, Numbers, Spans, codes_of
 from topicfold.log.payload import decode_indexed
 from topicfold.snapshot.tables import LABELS
 

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from topicfold.compaction.owners import Life, OwnerFold
-from topicfold.compaction.records import Records
-from topicfold.compaction.spans import Flags, Numbers, rows_at
-from topicfold.compaction.topic_names import split_topics
+from topicfold.compaction.folding.owners import Life, OwnerFold
+from topicfold.compaction.folding.records import Records
+from topicfold.compaction.folding.spans import Flags, Numbers, rows_at
+from topicfold.compaction.folding.topic_names import split_topics
 from topicfold.model.events import AggregateKind, Kind
 
 _PLACES = 1 << 44

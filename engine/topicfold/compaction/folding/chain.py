@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topicfold.compaction.spans import Bytes, Flags, Numbers, rows_at
+from topicfold.compaction.folding.spans import Bytes, Flags, Numbers, rows_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicfold.compaction.topic_names import split_topics
+from topicfold.compaction.folding.topic_names import split_topics
 from topicfold.model.names import split_topic
 
 _PIECES = st.sampled_from(["persistent", "non-persistent", "://", "/", ":", "t", "ns", "orders", "", "é", "\n", "\0"])

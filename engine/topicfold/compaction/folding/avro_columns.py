@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.spans import Bytes, Flags, Numbers, Spans, different
-from topicfold.compaction.texts import texts_of
+from topicfold.compaction.folding.spans import Bytes, Flags, Numbers, Spans, different
+from topicfold.compaction.folding.texts import texts_of
 
 _MORE = 0x80
 _LONG_BYTES = 10

@@ -1,6 +1,7 @@
 """Envelopes in bulk: parses a column at a time what `log.codec` parses one by one.
 
-Both must give the same result for every record, garbage included: `tests/compaction/test_envelopes.py` compares them.
+Both must give the same result for every record, garbage included:
+`tests/compaction/folding/test_envelopes.py` compares them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import google_crc32c
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.spans import Bytes, Numbers, Spans, spans_of_column
-from topicfold.compaction.texts import texts_of
+from topicfold.compaction.folding.spans import Bytes, Numbers, Spans, spans_of_column
+from topicfold.compaction.folding.texts import texts_of
 from topicfold.log.codec import MAGIC, decode_operations
 from topicfold.model.events import Event
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topicfold.compaction.envelopes import OPERATION_BYTES
-from topicfold.compaction.spans import Bytes, Flags, Numbers, Spans, spans_of
+from topicfold.compaction.folding.envelopes import OPERATION_BYTES
+from topicfold.compaction.folding.spans import Bytes, Flags, Numbers, Spans, spans_of
 from topicfold.model.events import Verdict
 
 

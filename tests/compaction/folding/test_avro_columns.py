@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topicfold.compaction.avro_columns import Cursor, read_plain_topics, read_plain_trails
-from topicfold.compaction.history import trails_of
-from topicfold.compaction.labels import read_topics
-from topicfold.compaction.operations import operations_of
-from topicfold.compaction.spans import Spans, spans_of
+from topicfold.compaction.folding.avro_columns import Cursor, read_plain_topics, read_plain_trails
+from topicfold.compaction.folding.history import trails_of
+from topicfold.compaction.folding.labels import read_topics
+from topicfold.compaction.folding.operations import operations_of
+from topicfold.compaction.folding.spans import Spans, spans_of
 from topicfold.log.codec import decode_audit, encode_audit
 from topicfold.log.payload import decode_indexed, decode_topic, encode_record, payload_schema_of
 from topicfold.model.events import Audit, AuditTrail

@@ -4,8 +4,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.builders import an_id, namespace_delete, namespace_put, tenant_put, topic_put
-from tests.compaction.folding import is_for_all, route_of_value, slice_of
-from topicfold.compaction.routing import IS_FOR_ALL_SQL, ROUTE_SQL, ROUTES, range_of, route_of
+from tests.compaction.folds import is_for_all, route_of_value, slice_of
+from topicfold.compaction.folding.routing import IS_FOR_ALL_SQL, ROUTE_SQL, ROUTES, range_of, route_of
 from topicfold.log.codec import encode_event
 from topicfold.model.events import Kind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.spans import Bytes
+from topicfold.compaction.folding.spans import Bytes
 
 
 def binaries(rows: Bytes) -> pa.BinaryArray:

@@ -12,22 +12,22 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.changed import Changed, changed_topics, sums_of
 from topicfold.compaction.comparison import stated_last
-from topicfold.compaction.counting import counts_of
-from topicfold.compaction.ends import ends_of, gone_rows, unlabelled
-from topicfold.compaction.lives import Candidates, candidates_of, topic_events_of
-from topicfold.compaction.operations import joined_operations
-from topicfold.compaction.outputs import write_changes, write_ends, write_topics
-from topicfold.compaction.owners import OwnerChange, OwnerFold, fold_owners
+from topicfold.compaction.folding.changed import Changed, changed_topics, sums_of
+from topicfold.compaction.folding.counting import counts_of
+from topicfold.compaction.folding.ends import ends_of, gone_rows, unlabelled
+from topicfold.compaction.folding.lives import Candidates, candidates_of, topic_events_of
+from topicfold.compaction.folding.operations import joined_operations
+from topicfold.compaction.folding.outputs import write_changes, write_ends, write_topics
+from topicfold.compaction.folding.owners import OwnerChange, OwnerFold, fold_owners
+from topicfold.compaction.folding.prior import rows_of
+from topicfold.compaction.folding.records import Records, read_records
+from topicfold.compaction.folding.rings import OPERATIONS, latest_of, passed_over
+from topicfold.compaction.folding.routing import range_of
+from topicfold.compaction.folding.rows import Row, topic_rows
+from topicfold.compaction.folding.spans import Flags
+from topicfold.compaction.folding.topic_fold import TopicFold, fold_topics
 from topicfold.compaction.plan import NamespaceDelta, Plan, SliceResult
-from topicfold.compaction.prior import rows_of
-from topicfold.compaction.records import Records, read_records
-from topicfold.compaction.rings import OPERATIONS, latest_of, passed_over
-from topicfold.compaction.routing import range_of
-from topicfold.compaction.rows import Row, topic_rows
-from topicfold.compaction.spans import Flags
-from topicfold.compaction.topic_fold import TopicFold, fold_topics
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.ring_rows import entries
 from topicfold.snapshot.topic_rows import ids_of
