@@ -14,11 +14,11 @@ from deltalake import DeltaTable
 from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_delete, topic_put
 from tests.compaction.folds import Tables, placed, run_here
 from tests.compaction.tables import make_old
-from topicfold.compaction import merging
 from topicfold.compaction.compactor import Compactor
-from topicfold.compaction.delta_tables import opened, write_version
-from topicfold.compaction.publishing import publish
-from topicfold.compaction.vacuum import vacuum
+from topicfold.compaction.delta import merging
+from topicfold.compaction.delta.publishing import publish
+from topicfold.compaction.delta.tables import opened, write_version
+from topicfold.compaction.delta.vacuum import vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.codec import encode_audit
 from topicfold.log.port import LogIdentity

@@ -14,9 +14,10 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from topicfold.compaction.alterations import Alteration
 from topicfold.compaction.batch import Base
 from topicfold.compaction.compactor import Compactor, Done
+from topicfold.compaction.delta.alterations import Alteration
+from topicfold.compaction.delta.vacuum import KEPT_COMMITS
 from topicfold.compaction.folding.prior import newest_events
 from topicfold.compaction.log_facts import (
     LogFacts,
@@ -42,7 +43,6 @@ from topicfold.compaction.spark.run import run_on_spark, slice_keys
 from topicfold.compaction.spark.session import open_session
 from topicfold.compaction.spark.sources import stream_of
 from topicfold.compaction.stop import Stop, stopping_on_signals
-from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import BadSetting, ClusterUnavailable, LogUnavailable, TopicfoldError, WrongLog
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings

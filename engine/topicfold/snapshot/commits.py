@@ -3,7 +3,7 @@
 `PATH/manifests/<sequence>.json` holds one commit and the SHA-256 of its text. It names every data file of its state,
 with length and SHA-256, and its predecessor's SHA-256. So a flipped byte, a missing, swapped or truncated file, and an
 older commit copied over a newer one are all detected. The Delta tables beside the commits are published from them
-(`compaction.publishing`). No state is ever read by way of Delta's logs, only the past (`archive`).
+(`compaction.delta.publishing`). No state is ever read by way of Delta's logs, only the past (`archive`).
 """
 
 from __future__ import annotations

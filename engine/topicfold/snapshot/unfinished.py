@@ -1,6 +1,6 @@
 """Unfinished files: they are written under a unique name first, and moved to their place when complete.
 
-A process that is killed in between leaves one behind. Nobody reads it, and `compaction.vacuum` removes it.
+A process that is killed in between leaves one behind. Nobody reads it, and `compaction.delta.vacuum` removes it.
 """
 
 from __future__ import annotations

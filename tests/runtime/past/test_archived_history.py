@@ -16,7 +16,7 @@ from tests.runtime.histories import append_unreadable, append_written_at, at, ba
 from tests.runtime.nodes import ORDERS, Node, running
 from tests.snapshot.making import compacted, compacted_further
 from topicfold import errors
-from topicfold.compaction.publishing import publish
+from topicfold.compaction.delta.publishing import publish
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.model.records import TopicRecord

@@ -14,11 +14,12 @@ from deltalake import DeltaTable
 from tests.compaction.folds import run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, batches, run, the_log
 from tests.compaction.tables import make_old, rows, whole
-from topicfold.compaction import compactor, merging
+from topicfold.compaction import compactor
 from topicfold.compaction.compactor import Compactor
-from topicfold.compaction.delta_tables import opened, write_version
-from topicfold.compaction.merging import merge_small_files
-from topicfold.compaction.vacuum import vacuum
+from topicfold.compaction.delta import merging
+from topicfold.compaction.delta.merging import merge_small_files
+from topicfold.compaction.delta.tables import opened, write_version
+from topicfold.compaction.delta.vacuum import vacuum
 from topicfold.snapshot.commits import DataFile, read_commit, sequences
 from topicfold.snapshot.data_files import is_as_named, write_rows
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES

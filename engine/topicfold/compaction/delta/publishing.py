@@ -20,8 +20,8 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from topicfold.compaction.alterations import Alteration, alteration_of, files_of, restore_columns
-from topicfold.compaction.delta_tables import (
+from topicfold.compaction.delta.alterations import Alteration, alteration_of, files_of, restore_columns
+from topicfold.compaction.delta.tables import (
     active_files,
     commit_in,
     files_in,

@@ -14,9 +14,10 @@ from deltalake import DeltaTable, TableFeatures, write_deltalake
 from tests.compaction.folds import Placed, run_here
 from tests.compaction.job_process import IDENTITY, run
 from tests.compaction.tables import rows, three_commits, whole
-from topicfold.compaction import compactor, delta_tables
-from topicfold.compaction.alterations import Alteration
+from topicfold.compaction import compactor
 from topicfold.compaction.compactor import Compactor
+from topicfold.compaction.delta import tables as delta_tables
+from topicfold.compaction.delta.alterations import Alteration
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.tables import GROWING_TABLES
 

@@ -13,8 +13,8 @@ from deltalake import DeltaTable, Schema
 
 from tests.compaction.job_process import run
 from topicfold.clock import wall_clock_ms
-from topicfold.compaction.delta_statistics import statistics_of
-from topicfold.compaction.delta_tables import opened, write_version
+from topicfold.compaction.delta.statistics import statistics_of
+from topicfold.compaction.delta.tables import opened, write_version
 from topicfold.rfc3339 import moment_of
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import HISTORY, SCHEMAS

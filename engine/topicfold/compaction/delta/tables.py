@@ -15,8 +15,8 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
-from topicfold.compaction.alterations import last_own_version
-from topicfold.compaction.delta_statistics import statistics_of
+from topicfold.compaction.delta.alterations import last_own_version
+from topicfold.compaction.delta.statistics import statistics_of
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.data_files import FOUND_BY

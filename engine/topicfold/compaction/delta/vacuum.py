@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from topicfold.compaction.delta_tables import active_files, active_files_at, files_as_of
-from topicfold.compaction.publishing import named_versions, published_sequence
+from topicfold.compaction.delta.publishing import named_versions, published_sequence
+from topicfold.compaction.delta.tables import active_files, active_files_at, files_as_of
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.claims import CLAIMS
 from topicfold.snapshot.commits import MANIFESTS, Commit, commit_path, not_given_up, read_commit, sequences

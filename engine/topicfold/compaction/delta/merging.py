@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from topicfold.compaction.delta_tables import opened, sync_entry, write_version
+from topicfold.compaction.delta.tables import opened, sync_entry, write_version
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.data_files import is_as_named, write_rows
 from topicfold.snapshot.tables import SCHEMAS

@@ -10,7 +10,7 @@ from deltalake import DeltaTable, Schema
 from deltalake.exceptions import DeltaError
 from deltalake.table import TableAlterer
 
-from topicfold.compaction.delta_tables import files_in, opened, write_version
+from topicfold.compaction.delta.tables import files_in, opened, write_version
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import COMMITS

@@ -14,9 +14,9 @@ from tests.compaction.folds import Placed, run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, run
 from tests.compaction.tables import make_old, three_commits, three_unpublished, whole
 from tests.state.histories import PARTITION
-from topicfold.compaction import vacuum as vacuuming
 from topicfold.compaction.compactor import Compactor
-from topicfold.compaction.vacuum import vacuum
+from topicfold.compaction.delta import vacuum as vacuuming
+from topicfold.compaction.delta.vacuum import vacuum
 from topicfold.errors import SnapshotUnreadable
 from topicfold.snapshot.claims import CLAIMS
 from topicfold.snapshot.commits import MANIFESTS, commit_path, read_commit, sequences
