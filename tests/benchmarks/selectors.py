@@ -15,7 +15,7 @@ from tests.model.naive_selector import naive_tests
 from topicfold.model.names import DEFAULT_NAMESPACE, topic_of_key
 from topicfold.model.selector_text import parse_selector
 from topicfold.runtime.finding.found import Found, sections_of
-from topicfold.state.name_order import NameOrder
+from topicfold.state.indexes.name_order import NameOrder
 from topicfold.state.selection import select
 from topicfold.state.topic_table import TopicTable
 

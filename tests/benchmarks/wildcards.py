@@ -20,8 +20,8 @@ from topicfold.model.pattern import ONE, REST, SEPARATOR, Pattern, parse_pattern
 from topicfold.runtime.finding.found import Found, sections_of
 from topicfold.state.aggregate import NO_ETAG, Aggregate
 from topicfold.state.indexed import Indexed
-from topicfold.state.name_index import NameIndex
-from topicfold.state.name_order import NameOrder
+from topicfold.state.indexes.name_index import NameIndex
+from topicfold.state.indexes.name_order import NameOrder
 from topicfold.state.pattern_index import PatternIndex
 from topicfold.state.topic_table import TopicTable
 

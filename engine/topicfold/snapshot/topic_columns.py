@@ -18,9 +18,9 @@ from topicfold.model.pattern import MAX_SEGMENTS
 from topicfold.snapshot.groups import grouped, ranked
 from topicfold.snapshot.topic_rows import PACKED, Flags, Numbers, TopicRows, are_system_topics
 from topicfold.state.columns import ROW, Columns
-from topicfold.state.label_index import LabelIndex
+from topicfold.state.indexes.label_index import LabelIndex
+from topicfold.state.indexes.postings import Postings
 from topicfold.state.pieces import Pieces
-from topicfold.state.postings import Postings
 from topicfold.state.topic_table import FOREIGN
 
 

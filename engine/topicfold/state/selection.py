@@ -29,8 +29,8 @@ from topicfold.model.selector import (
     Requirement,
     Selector,
 )
-from topicfold.state.label_index import LabelIndex
-from topicfold.state.postings import Postings
+from topicfold.state.indexes.label_index import LabelIndex
+from topicfold.state.indexes.postings import Postings
 
 
 def select(index: LabelIndex, universe: BitMap, selector: Selector) -> BitMap:

@@ -23,8 +23,8 @@ from topicfold.model.selector_text import parse_selector
 from topicfold.runtime.finding import finding, found, look, tried_names
 from topicfold.runtime.finding.finding import Finding
 from topicfold.runtime.finding.found import Found
-from topicfold.state import name_order
 from topicfold.state.finding import find
+from topicfold.state.indexes import name_order
 from topicfold.state.topic_table import TopicTable
 
 NAMESPACES = ("public/default", "public/default-2", "public/a")

@@ -22,7 +22,7 @@ from topicfold.runtime.watching.subject import Subject, borne
 from topicfold.server.frames import Frames
 from topicfold.state.aggregate import NO_ETAG
 from topicfold.state.change import TopicDelta, TopicRow
-from topicfold.state.label_index import LabelIndex
+from topicfold.state.indexes.label_index import LabelIndex
 
 ENCODING = Frames(LogIdentity(bytes(16), 1, "x"), as_events=True)
 

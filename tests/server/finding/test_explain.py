@@ -19,7 +19,7 @@ from topicfold.model.selector_text import parse_selector
 from topicfold.runtime import slices
 from topicfold.server.finding import explain as explaining
 from topicfold.server.finding.explain import EXPLAIN_PATH, Borne
-from topicfold.state.label_index import LabelIndex
+from topicfold.state.indexes.label_index import LabelIndex
 from topicfold.state.selection import select
 from topicfold.wire.resources import ExplainedQuery
 

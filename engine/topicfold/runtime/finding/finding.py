@@ -27,7 +27,7 @@ from topicfold.runtime.finding.look import Look
 from topicfold.runtime.finding.tried_names import Outcomes
 from topicfold.runtime.slices import IsLate, Turns, lateness
 from topicfold.state.finding import prepare
-from topicfold.state.name_order import NameOrder
+from topicfold.state.indexes.name_order import NameOrder
 from topicfold.state.topic_table import TopicTable
 
 SLICE_SECONDS = 0.002

@@ -15,7 +15,7 @@ from topicfold.model.query import TopicQuery
 from topicfold.model.selector import Equals, Exists, GreaterThan, In, LessThan, Positive
 from topicfold.runtime.watching.group import Group
 from topicfold.state.change import TopicDelta, TopicRow
-from topicfold.state.label_index import LabelIndex
+from topicfold.state.indexes.label_index import LabelIndex
 from topicfold.state.pattern_index import PatternIndex
 
 MAX_ASKED = 256

@@ -37,7 +37,7 @@ from topicfold.runtime.watching.subject import Subject
 from topicfold.runtime.watching.window import SIZE, Window
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
-from topicfold.state.label_index import LabelIndex
+from topicfold.state.indexes.label_index import LabelIndex
 from topicfold.state.topic_table import TopicTable
 
 BEAT_SECONDS = 10.0

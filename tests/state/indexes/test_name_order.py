@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from topicfold.state import name_order
-from topicfold.state.name_order import NameOrder
+from topicfold.state.indexes import name_order
+from topicfold.state.indexes.name_order import NameOrder
 
 KEYS = st.lists(st.text(max_size=3), unique=True, max_size=60)
 

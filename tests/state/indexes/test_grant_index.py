@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicfold.model.records import NO_GRANTS, Grants
-from topicfold.state.grant_index import GrantIndex
+from topicfold.state.indexes.grant_index import GrantIndex
 
 ROLES = ("ann", "bob")
 grants = st.dictionaries(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.state.label_scan import Topics
-from topicfold.state.label_index import NO_LABELS
+from topicfold.state.indexes.label_index import NO_LABELS
 
 label_sets = st.dictionaries(st.sampled_from("abc"), st.sampled_from("xyz"), max_size=3)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
@@ -55,7 +55,7 @@ def test_labels_are_written_as_members_of_an_object_and_as_they_are_now(
 
 
 def test_no_more_pairs_are_kept_as_written_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.state.label_index._MAX_WRITTEN", 2)
+    monkeypatch.setattr("topicfold.state.indexes.label_index._MAX_WRITTEN", 2)
     topics = Topics([(number, {"a": str(number)}) for number in range(5)])
     written = [b'"a":"%d"' % number for number in range(5)]
     assert [topics.index.members(list(topics.ids.values())) for _ in range(2)] == [written, written]

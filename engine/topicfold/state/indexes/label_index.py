@@ -15,9 +15,9 @@ from json.encoder import encode_basestring
 
 from pyroaring import BitMap
 
-from topicfold.state.integer_values import IntegerValues
+from topicfold.state.indexes.integer_values import IntegerValues
+from topicfold.state.indexes.postings import Postings
 from topicfold.state.pieces import ByteColumn
-from topicfold.state.postings import Postings
 
 NO_LABELS = b""
 PAIR_BYTES = 4

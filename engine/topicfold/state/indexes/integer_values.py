@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pyroaring import BitMap
 
 from topicfold.model.selector import integer_of
-from topicfold.state.postings import Postings
+from topicfold.state.indexes.postings import Postings
 
 _OFFSET = 2**63
 """Added to every integer, so that the least one becomes 0 and all compare like their digits."""

@@ -16,8 +16,8 @@ from pyroaring import BitMap
 
 from topicfold.model.names import NON_PERSISTENT, local_of_key
 from topicfold.model.pattern import MAX_SEGMENTS, Pattern, Shape
-from topicfold.state.postings import Postings
-from topicfold.state.rare_postings import FINGERPRINT_BITS, RarePostings
+from topicfold.state.indexes.postings import Postings
+from topicfold.state.indexes.rare_postings import FINGERPRINT_BITS, RarePostings
 
 Filing = tuple[int, str] | int
 """What topics are filed under: position and segment, or, if few have it, the fingerprint of these."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicfold.model.selector import integer_of
-from topicfold.state.integer_values import IntegerValues
+from topicfold.state.indexes.integer_values import IntegerValues
 
 MOST, LEAST = 2**63 - 1, -(2**63)
 values = st.sampled_from(["0", "-0", "1", "01", "+1", "5", "-3", "lead", "", "1_0", str(MOST), str(LEAST)])

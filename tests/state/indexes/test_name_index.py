@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.model.naive_pattern import CASES, EXAMPLES, SMALL_NAMES, SMALL_PATTERNS, naive_matches, names, patterns
 from topicfold.model.names import local_of_key
 from topicfold.model.pattern import parse_pattern
-from topicfold.state import name_index
-from topicfold.state.name_index import NameIndex
+from topicfold.state.indexes import name_index
+from topicfold.state.indexes.name_index import NameIndex
 
 keys = names.filter(bool) | names.filter(bool).map("non-persistent://{}".format)
 histories = st.lists(st.tuples(keys, st.booleans()), max_size=30)

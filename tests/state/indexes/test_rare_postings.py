@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from topicfold.state import rare_postings
-from topicfold.state.rare_postings import RarePostings
+from topicfold.state.indexes import rare_postings
+from topicfold.state.indexes.rare_postings import RarePostings
 
 fingerprints = st.integers(0, 12) | st.sampled_from([2**31, 2**32 - 1])
 numbers = st.integers(0, 5) | st.just(2**32 - 1)

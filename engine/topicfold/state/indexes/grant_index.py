@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from topicfold.model.records import NO_GRANTS, Grants
-from topicfold.state.postings import Postings
+from topicfold.state.indexes.postings import Postings
 
 Actions = Sequence[str]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from pyroaring import BitMap
 
-from topicfold.state.postings import SMALL_LIMIT, Postings
+from topicfold.state.indexes.postings import SMALL_LIMIT, Postings
 
 numbers = st.integers(0, 300) | st.integers(0, 2**32 - 1)
 
