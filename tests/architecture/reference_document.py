@@ -18,12 +18,9 @@ from topicfold.model import (
     kafka_names,
     labels,
     names,
-    pattern,
     records,
-    regex,
-    selector,
-    selector_text,
 )
+from topicfold.model.finding import pattern, regex, selector, selector_text
 from topicfold.model.policy import values
 from topicfold.runtime import snapshots
 from topicfold.runtime.watching import window

@@ -15,8 +15,8 @@ from tests.benchmarks.memory import growth, no_topics
 from tests.benchmarks.report import Goal, Row, row, spread
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
+from topicfold.model.finding.pattern import ONE, REST, SEPARATOR, Pattern, parse_pattern
 from topicfold.model.names import DEFAULT_NAMESPACE, topic_of_key
-from topicfold.model.pattern import ONE, REST, SEPARATOR, Pattern, parse_pattern
 from topicfold.runtime.finding.found import Found, sections_of
 from topicfold.state.aggregate import NO_ETAG, Aggregate
 from topicfold.state.indexed import Indexed

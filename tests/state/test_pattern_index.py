@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.model.naive_pattern import EXAMPLES, SMALL_NAMES, SMALL_PATTERNS, naive_matches, names, patterns
-from topicfold.model.pattern import parse_pattern
+from tests.model.finding.naive_pattern import EXAMPLES, SMALL_NAMES, SMALL_PATTERNS, naive_matches, names, patterns
+from topicfold.model.finding.pattern import parse_pattern
 from topicfold.state.pattern_index import PatternIndex
 
 

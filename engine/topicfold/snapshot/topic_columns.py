@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
-from topicfold.model.pattern import MAX_SEGMENTS
+from topicfold.model.finding.pattern import MAX_SEGMENTS
 from topicfold.snapshot.groups import grouped, ranked
 from topicfold.snapshot.topic_rows import PACKED, Flags, Numbers, TopicRows, are_system_topics
 from topicfold.state.columns import ROW, Columns

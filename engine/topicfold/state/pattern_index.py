@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
-from topicfold.model.pattern import MAX_SEGMENTS, SEPARATOR, Pattern, Shape
+from topicfold.model.finding.pattern import MAX_SEGMENTS, SEPARATOR, Pattern, Shape
 
 S = TypeVar("S", bound=Hashable)
 
@@ -21,7 +21,7 @@ class PatternIndex(Generic[S]):
 
     Cost of a look-up: O(shapes that admit the name's length), whatever the number of patterns.
 
-    >>> from topicfold.model.pattern import parse_pattern
+    >>> from topicfold.model.finding.pattern import parse_pattern
     >>> index = PatternIndex[int]()
     >>> index.add(parse_pattern("pay__*"), 1); index.add(parse_pattern("**"), 2)
     >>> sorted(index.find("pay__refund")), index.find("pay"), index.find("__pay")

@@ -17,11 +17,11 @@ from typing import NamedTuple
 from pyroaring import BitMap
 
 from topicfold.model.events import GENESIS, AggregateKind
+from topicfold.model.finding.pattern import SEPARATOR
+from topicfold.model.finding.selector import Equals, Selector
 from topicfold.model.made import made
 from topicfold.model.names import NON_PERSISTENT, local_of_key
-from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS, Grants, Step
-from topicfold.model.selector import Equals, Selector
 from topicfold.model.system_topics import is_system_topic
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.change import TopicRow

@@ -10,12 +10,12 @@ import pytest
 from tests.builders import an_id, fold, folded, namespace_put, topic_put
 from tests.guarantees.watch_clients import PATTERNS, SELECTORS
 from topicfold.log.port import LogIdentity
+from topicfold.model.finding.pattern import SEPARATOR, parse_pattern
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.regex import parse_regex
+from topicfold.model.finding.selector_text import parse_selector
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.pattern import SEPARATOR, parse_pattern
-from topicfold.model.query import TopicQuery
 from topicfold.model.records import NO_GRANTS
-from topicfold.model.regex import parse_regex
-from topicfold.model.selector_text import parse_selector
 from topicfold.runtime.watching.group import Group
 from topicfold.runtime.watching.index import WatchIndex
 from topicfold.runtime.watching.subject import Subject, borne

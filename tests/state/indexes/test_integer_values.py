@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicfold.model.selector import integer_of
+from topicfold.model.finding.selector import integer_of
 from topicfold.state.indexes.integer_values import IntegerValues
 
 MOST, LEAST = 2**63 - 1, -(2**63)

@@ -8,9 +8,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.model.naive_pattern import CASES, EXAMPLES, SMALL_NAMES, SMALL_PATTERNS, naive_matches, names, patterns
+from tests.model.finding.naive_pattern import (
+    CASES,
+    EXAMPLES,
+    SMALL_NAMES,
+    SMALL_PATTERNS,
+    naive_matches,
+    names,
+    patterns,
+)
+from topicfold.model.finding.pattern import parse_pattern
 from topicfold.model.names import local_of_key
-from topicfold.model.pattern import parse_pattern
 from topicfold.state.indexes import name_index
 from topicfold.state.indexes.name_index import NameIndex
 

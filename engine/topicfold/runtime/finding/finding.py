@@ -17,9 +17,9 @@ from weakref import WeakKeyDictionary
 from pyroaring import BitMap
 
 from topicfold.errors import Overloaded
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.regex import Regex
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.query import TopicQuery
-from topicfold.model.regex import Regex
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding.found import MAX_SORTED, Found, Section, sections_of

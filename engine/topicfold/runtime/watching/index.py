@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import assert_never
 
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.selector import Equals, Exists, GreaterThan, In, LessThan, Positive
 from topicfold.model.names import local_of_key
-from topicfold.model.query import TopicQuery
-from topicfold.model.selector import Equals, Exists, GreaterThan, In, LessThan, Positive
 from topicfold.runtime.watching.group import Group
 from topicfold.state.change import TopicDelta, TopicRow
 from topicfold.state.indexes.label_index import LabelIndex

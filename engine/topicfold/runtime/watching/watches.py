@@ -18,9 +18,9 @@ from pyroaring import BitMap
 from topicfold.errors import TopicfoldError
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import AggregateKind
+from topicfold.model.finding.pattern import SEPARATOR
 from topicfold.model.names import topic_of_key
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.finding.look import Look

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from pyroaring import BitMap
 
-from topicfold.model.selector import integer_of
+from topicfold.model.finding.selector import integer_of
 from topicfold.state.indexes.postings import Postings
 
 _OFFSET = 2**63

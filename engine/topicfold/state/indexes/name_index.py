@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pyroaring import BitMap
 
+from topicfold.model.finding.pattern import MAX_SEGMENTS, Pattern, Shape
 from topicfold.model.names import NON_PERSISTENT, local_of_key
-from topicfold.model.pattern import MAX_SEGMENTS, Pattern, Shape
 from topicfold.state.indexes.postings import Postings
 from topicfold.state.indexes.rare_postings import FINGERPRINT_BITS, RarePostings
 
@@ -37,7 +37,7 @@ class NameIndex:
     pattern. Memory: less than a byte a topic for names of one segment; otherwise at most 25 bytes a segment, or one
     byte for a segment that many names have.
 
-    >>> from topicfold.model.pattern import parse_pattern
+    >>> from topicfold.model.finding.pattern import parse_pattern
     >>> keys = ["pay__refund", "pay", "__change_events"]
     >>> index = NameIndex({key: number for number, key in enumerate(keys)}, keys, "__")
     >>> for number in range(3): index.add(number)

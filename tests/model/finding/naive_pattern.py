@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "cases" / "wildcard_cases.json").read_text())[
+CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "cases" / "wildcard_cases.json").read_text())[
     "cases"
 ]
 EXAMPLES = int(os.environ.get("MATCHER_CASES", "5000"))

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from topicfold.errors import InvalidRegex
-from topicfold.model.regex import MAX_REGEX_LENGTH, parse_regex
+from topicfold.model.finding.regex import MAX_REGEX_LENGTH, parse_regex
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from heapq import nlargest
 from itertools import islice
 from typing import assert_never
 
-from topicfold.model.selector import (
+from topicfold.model.finding.selector import (
     DoesNotExist,
     Equals,
     Exists,

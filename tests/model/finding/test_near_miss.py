@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicfold.model.near_miss import (
+from topicfold.model.finding.near_miss import (
     MAX_SUGGESTED,
     Explained,
     explain,
@@ -16,8 +16,8 @@ from topicfold.model.near_miss import (
     suggestible,
     with_near,
 )
-from topicfold.model.selector import Requirement
-from topicfold.model.selector_text import parse_selector
+from topicfold.model.finding.selector import Requirement
+from topicfold.model.finding.selector_text import parse_selector
 
 TOPICS = [{"tier": "gold", "env": "prod"}, {"tier": "gold"}, {"tier": "silver", "Team": "pay"}, {}, {"size": "10"}]
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topicfold.errors import InvalidSelector
-from topicfold.model.selector_structured import document_in, parse_document, parse_structured
-from topicfold.model.selector_text import parse_selector
+from topicfold.model.finding.selector_structured import document_in, parse_document, parse_structured
+from topicfold.model.finding.selector_text import parse_selector
 
 
 def expression(key: object = "k", operator: object = "In", values: object = ("a",)) -> dict[str, object]:

@@ -15,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from topicfold.errors import InvalidSelector
-from topicfold.model.labels import MAX_VALUE_LENGTH, broken_key_rule
-from topicfold.model.selector import (
+from topicfold.model.finding.selector import (
     MAX_REQUIREMENTS,
     DoesNotExist,
     Exists,
@@ -29,6 +28,7 @@ from topicfold.model.selector import (
     is_word,
     word_rule,
 )
+from topicfold.model.labels import MAX_VALUE_LENGTH, broken_key_rule
 
 MAX_VALUES = 512
 """The most values in one expression: as many as the longest text can have."""

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.model.naive_selector import CASES, EXAMPLES, label_sets, naive_tests, near_selectors, selectors
+from tests.model.finding.naive_selector import CASES, EXAMPLES, label_sets, naive_tests, near_selectors, selectors
 from topicfold.errors import InvalidSelector
-from topicfold.model.selector import Selector
-from topicfold.model.selector_text import parse_selector
+from topicfold.model.finding.selector import Selector
+from topicfold.model.finding.selector_text import parse_selector
 
 
 def parsed(text: str) -> Selector | None:

@@ -16,8 +16,7 @@ import re
 from collections.abc import Iterator
 
 from topicfold.errors import InvalidSelector
-from topicfold.model.labels import MAX_VALUE_LENGTH, broken_key_rule
-from topicfold.model.selector import (
+from topicfold.model.finding.selector import (
     MAX_REQUIREMENTS,
     DoesNotExist,
     Equals,
@@ -33,6 +32,7 @@ from topicfold.model.selector import (
     is_word,
     word_rule,
 )
+from topicfold.model.labels import MAX_VALUE_LENGTH, broken_key_rule
 
 MAX_LENGTH = 1024
 

@@ -1,7 +1,7 @@
 """Queries: select topics of a namespace by labels, wildcards and a regular expression at once.
 
->>> from topicfold.model.selector_text import parse_selector
->>> from topicfold.model.pattern import parse_pattern
+>>> from topicfold.model.finding.selector_text import parse_selector
+>>> from topicfold.model.finding.pattern import parse_pattern
 >>> query = TopicQuery(parse_selector("team=pay"), (parse_pattern("pay__*"),))
 >>> query.matches_name("pay__refund"), query.matches_name("pay")
 (True, False)
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from topicfold.model.pattern import Pattern
-from topicfold.model.regex import Regex
-from topicfold.model.selector import Selector
+from topicfold.model.finding.pattern import Pattern
+from topicfold.model.finding.regex import Regex
+from topicfold.model.finding.selector import Selector
 from topicfold.model.system_topics import is_system_topic
 
 EVERY_LABEL_MAP = Selector()

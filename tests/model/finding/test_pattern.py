@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.model.naive_pattern import CASES, EXAMPLES, SMALL_NAMES, SMALL_PATTERNS, naive_matches, names, patterns
+from tests.model.finding.naive_pattern import (
+    CASES,
+    EXAMPLES,
+    SMALL_NAMES,
+    SMALL_PATTERNS,
+    naive_matches,
+    names,
+    patterns,
+)
 from topicfold.errors import InvalidPattern
-from topicfold.model.pattern import parse_pattern
+from topicfold.model.finding.pattern import parse_pattern
 
 
 def refused(text: str | None, separator: str = "__") -> tuple[int | None, str]:

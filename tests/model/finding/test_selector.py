@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.model.naive_selector import label_sets
+from tests.model.finding.naive_selector import label_sets
 from topicfold.errors import InvalidSelector
-from topicfold.model.selector import (
+from topicfold.model.finding.selector import (
     DoesNotExist,
     Equals,
     Exists,
