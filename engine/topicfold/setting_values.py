@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from topicfold.errors import InvalidName
 from topicfold.json_text import read_json
-from topicfold.model.brokers import wrong_with_brokers
+from topicfold.model.kafka.brokers import wrong_with_brokers
 from topicfold.model.labels import broken_key_rule
 from topicfold.model.names import check_tenant, parse_namespace
 from topicfold.model.policy.table import BY_NAME

@@ -14,7 +14,7 @@ from topicfold.cli.progress import progress
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
-from topicfold.model.adoption import risk_of_log
+from topicfold.model.kafka.adoption import risk_of_log
 from topicfold.model.system_topics import EVENTS_TOPIC
 
 ToLog = Annotated[Path | None, typer.Option("--to-log", metavar="FILE", dir_okay=False, help="Copy into this file.")]

@@ -22,7 +22,7 @@ from topicfold.log.kafka.same_topic import SameTopic
 from topicfold.log.kafka.settings import CONSUMER, PRODUCER, client_settings
 from topicfold.log.kafka.topic import AnotherTopic, LogTopic, LogTopics
 from topicfold.log.port import Deliver, Entry, Failed, Fault, LogDenied, SettingProblem
-from topicfold.model.kafka_names import is_kafka_name
+from topicfold.model.kafka.names import is_kafka_name
 
 T = TypeVar("T")
 

@@ -27,9 +27,9 @@ from topicfold.errors import (
     TopicNotFound,
     Wait,
 )
-from topicfold.model import kafka_steps
-from topicfold.model.adoption import KafkaTopic
 from topicfold.model.events import AggregateKind, Verdict, operation_text
+from topicfold.model.kafka import steps as kafka_steps
+from topicfold.model.kafka.adoption import KafkaTopic
 from topicfold.model.names import TopicName, recorded_topic, topic_of_key
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.model.updates import Refuse, Updater

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from topicfold.model import kafka_steps
 from topicfold.model.events import Verdict
+from topicfold.model.kafka import steps as kafka_steps
 from topicfold.model.records import Pending, Record, Step, TopicRecord, UnreadableRecord, frozen
 from topicfold.model.updates import Refuse, topic_missing
 

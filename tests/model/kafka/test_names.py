@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.model.names import persistent_names
 from topicfold.errors import InvalidName
-from topicfold.model.kafka_names import MAX_KAFKA_NAME_LENGTH, is_kafka_name, kafka_name, topic_of_kafka_name
+from topicfold.model.kafka.names import MAX_KAFKA_NAME_LENGTH, is_kafka_name, kafka_name, topic_of_kafka_name
 from topicfold.model.names import TopicName, parse_topic
 
 

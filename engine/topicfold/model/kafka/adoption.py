@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from topicfold.errors import InvalidName
-from topicfold.model.kafka_names import kafka_name, topic_of_kafka_name
+from topicfold.model.kafka.names import kafka_name, topic_of_kafka_name
 from topicfold.model.names import DEFAULT_NAMESPACE, PERSISTENT, TopicName, parse_topic, partition_base, split_topic
 
 _OTHER_NAME = "record it under another name, with kafkaName, in a file for 'topicfold policies apply'"

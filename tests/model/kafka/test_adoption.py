@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from topicfold.model.adoption import Failed, Gone, KafkaTopic, New, implied_topic, plan_adoption, stands_for
-from topicfold.model.kafka_names import kafka_name
+from topicfold.model.kafka.adoption import Failed, Gone, KafkaTopic, New, implied_topic, plan_adoption, stands_for
+from topicfold.model.kafka.names import kafka_name
 from topicfold.model.names import parse_topic
 
 
