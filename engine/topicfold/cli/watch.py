@@ -97,7 +97,7 @@ def follow(session: Session, frames: Watch) -> None:
         OSError: it cannot be written.
     """
     from topicfold.client import Bookmark
-    from topicfold.signals import interrupts_between_steps
+    from topicfold.process.signals import interrupts_between_steps
 
     lines, has_begun, shown = Lines(), False, frames.cursor
     most = _HELD_BACK if session.output.format is OutputFormat.TABLE else 0

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from topicfold.collection import no_collection
 from topicfold.errors import LevelUnsupported, SnapshotDamaged
-from topicfold.free_pages import give_back_pages
 from topicfold.model.events import SUPPORTED_LEVEL
+from topicfold.process.collection import no_collection
+from topicfold.process.free_pages import give_back_pages
 from topicfold.snapshot.commits import Commit, read_commit, require_log, sequences
 from topicfold.snapshot.intact import naming_damage, require_file
 from topicfold.snapshot.owner_rows import Owners, read_owners

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from topicfold.errors import SnapshotUnreadable
-from topicfold.shortage import shortage_in
+from topicfold.process.shortage import shortage_in
 
 _FAILS = (errno.EIO, errno.ENXIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EHOSTDOWN)
 """Errors of a disk that fails to read, and of a remote file system that does not answer."""

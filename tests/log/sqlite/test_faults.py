@@ -16,9 +16,9 @@ import pytest
 from tests.full_disk import no_room
 from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
-from topicfold.log import sqlite
 from topicfold.log.port import Entry
 from topicfold.log.sqlite import SqliteLog
+from topicfold.log.sqlite import log as sqlite
 from topicfold.log.sqlite.errors import translated
 from topicfold.log.sqlite.file import SqliteFile
 

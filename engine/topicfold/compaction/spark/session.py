@@ -22,8 +22,8 @@ from topicfold.compaction.spark.errors import naming_lost_jvm
 from topicfold.compaction.spark.java_output import kept_while_starting
 from topicfold.compaction.spark.scratch import own_scratch
 from topicfold.errors import BadSetting
-from topicfold.file_limit import want_files
-from topicfold.own_thread import call_in_own_thread
+from topicfold.process.file_limit import want_files
+from topicfold.process.own_thread import call_in_own_thread
 
 _SCALA = "2.13"
 _TESTED_PYSPARK = "4.0.0"

@@ -25,7 +25,7 @@ import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from topicfold.kafka_client import error_in, open_kafka_client
-from topicfold.log.processors import usable_processors
+from topicfold.process.processors import usable_processors
 
 _log = structlog.get_logger(__name__)
 

@@ -19,7 +19,7 @@ from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import GENESIS, AggregateKind, partition_of
 from topicfold.model.names import split_topic
-from topicfold.own_thread import is_cancelled
+from topicfold.process.own_thread import is_cancelled
 from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.fair_semaphore import ASKER, FairSemaphore
 from topicfold.runtime.past.times import BLOCK, first_time_ms, position_at, surplus

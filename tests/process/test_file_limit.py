@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from topicfold.file_limit import NEEDED_FILES, WANTED_FILES, want_files
+from topicfold.process.file_limit import NEEDED_FILES, WANTED_FILES, want_files
 
 
 def test_a_process_may_have_as_many_files_open_as_the_system_lets_it() -> None:

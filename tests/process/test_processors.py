@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from topicfold.log.processors import usable_processors
+from topicfold.process.processors import usable_processors
 
 
 @pytest.fixture(autouse=True)
