@@ -16,8 +16,8 @@ from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.progress import progress
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
-from topicfold.counting import counted
 from topicfold.errors import TopicfoldError
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.model.kafka.adoption import Adoption, Failed, Gone, New, Present

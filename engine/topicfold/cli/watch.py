@@ -152,7 +152,7 @@ class Lines:
         """Return what to show of a frame, "" for nothing."""
         from topicfold.client import Bookmark, Reset
         from topicfold.clock import wall_clock_ms
-        from topicfold.rfc3339 import time_text
+        from topicfold.text.rfc3339 import time_text
 
         kind = type(frame).__name__.upper().ljust(_KIND_WIDTH)
         match frame:

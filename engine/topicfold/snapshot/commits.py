@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from topicfold.counting import counted
 from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
-from topicfold.json_text import read_json
 from topicfold.snapshot.durable_files import put_if_absent
 from topicfold.snapshot.shortage import naming_shortage
+from topicfold.text.counting import counted
+from topicfold.text.json_text import read_json
 
 FORMAT = 1
 GENESIS_COMMIT = "genesis"

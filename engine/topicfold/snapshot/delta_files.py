@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from topicfold.errors import SnapshotDamaged
-from topicfold.json_text import read_json
 from topicfold.snapshot.shortage import naming_shortage
+from topicfold.text.json_text import read_json
 
 _LOG = "_delta_log"
 _ENTRY = re.compile(r"(\d{20})\.json")

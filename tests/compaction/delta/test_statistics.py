@@ -15,9 +15,9 @@ from tests.compaction.job_process import run
 from topicfold.clock import wall_clock_ms
 from topicfold.compaction.delta.statistics import statistics_of
 from topicfold.compaction.delta.tables import opened, write_version
-from topicfold.rfc3339 import moment_of
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import HISTORY, SCHEMAS
+from topicfold.text.rfc3339 import moment_of
 
 NOON = moment_of(wall_clock_ms() // 86_400_000 * 86_400_000)
 

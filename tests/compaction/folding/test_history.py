@@ -8,7 +8,7 @@ from tests.builders import an_id, namespace_put, operation, topic_put
 from tests.compaction.folds import Tables, placed
 from topicfold.log.codec import encode_audit
 from topicfold.model.events import LAST_TIME_MS, Audit, AuditTrail
-from topicfold.rfc3339 import moment_of
+from topicfold.text.rfc3339 import moment_of
 
 
 def test_a_time_that_no_calendar_holds_is_null_and_what_else_the_event_says_is_not(tmp_path: Path) -> None:

@@ -20,10 +20,10 @@ from topicfold.compaction.delta.publishing import publish
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.model.records import TopicRecord
-from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.past.chain import Chain
 from topicfold.runtime.past.history import Page
 from topicfold.snapshot.commits import MANIFESTS
+from topicfold.text.rfc3339 import brief_time_text
 from topicfold.wire.history import history_entry
 
 NAMES = (TOPIC, NAMESPACE, "public")

@@ -17,10 +17,10 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError
 
-from topicfold.json_text import read_json
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.delta_files import APPLICATION
 from topicfold.snapshot.intact import is_there
+from topicfold.text.json_text import read_json
 
 Actions = Sequence[tuple[str, Mapping[str, Any]]]
 """Names and contents."""

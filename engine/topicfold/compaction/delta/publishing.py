@@ -33,12 +33,12 @@ from topicfold.compaction.delta.tables import (
     write_version,
 )
 from topicfold.errors import BadSetting, SnapshotDamaged
-from topicfold.rfc3339 import moment_of
 from topicfold.snapshot.commits import Commit, DataFile, commits_after, require_path
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.intact import is_there
 from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
+from topicfold.text.rfc3339 import moment_of
 
 _UNUSABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\\ud800-\udfff]")
 """What Delta misreads in a directory's name, or fails on: seen with deltalake 1.6.6."""

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from topicfold.rfc3339 import time_ms_of, time_text
+from topicfold.text.rfc3339 import time_ms_of, time_text
 
 
 def statistics_of(path: Path, rows: int) -> Mapping[str, Any]:

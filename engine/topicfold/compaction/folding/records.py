@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from topicfold.compaction.folding.envelopes import Envelopes, take_apart
 from topicfold.compaction.folding.spans import Bytes, Flags, Numbers, Spans, joined_spans, spans_of
-from topicfold.counting import counted
 from topicfold.errors import LogGap
 from topicfold.model.events import Event
+from topicfold.text.counting import counted
 
 _OFFSET_BITS = 44
 _PAGE_ROWS = 20_000

@@ -17,7 +17,6 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._topic import TopicDescription
 from confluent_kafka.cimpl import NewTopic
 
-from topicfold.counting import counted
 from topicfold.errors import LogGap, LogUnavailable, WrongLog
 from topicfold.kafka_client import KafkaRight, error_in, open_kafka_client, release_id
 from topicfold.kafka_connections import KafkaConnections
@@ -31,6 +30,7 @@ from topicfold.log.kafka.settings import (
     without_lines,
 )
 from topicfold.log.port import SettingProblem
+from topicfold.text.counting import counted
 
 _ANSWER_SECONDS = 5.0
 _SOON_SECONDS = 1.0

@@ -14,7 +14,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 
-from topicfold.counting import counted
 from topicfold.errors import (
     ClusterRefused,
     ClusterUnavailable,
@@ -41,6 +40,7 @@ from topicfold.runtime.kafka.topics import KafkaTopics
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.tenancy import look_at
 from topicfold.runtime.writing.writing import Writing
+from topicfold.text.counting import counted
 
 _LOOKS = 5
 _AT_ONCE = 16
