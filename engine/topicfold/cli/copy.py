@@ -1,4 +1,4 @@
-"""`topicfold copy`: a log goes to another place. What it does is in `topicfold.copying`."""
+"""`topicfold copy`: a log goes to another place. What it does is in `topicfold.log.copying`."""
 
 from __future__ import annotations
 
@@ -65,8 +65,7 @@ def copy(
     flags = {"log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic}
     given = given_settings(flags, kafka_setting, None)
     with needed_packages("copying", {"kafka_bootstrap": to_kafka} if to_kafka else given):
-        from topicfold.copying import copy_to
-        from topicfold.starting import KafkaPlace
+        from topicfold.starting import KafkaPlace, copy_to
 
         if to_kafka:
             importlib.import_module("topicfold.log.kafka")
