@@ -21,7 +21,7 @@ from topicfold.log.codec import encode_event
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import HASH_NAME, AggregateKind, Event, Kind
 from topicfold.snapshot.commits import Commit, DataFile, put_commit
-from topicfold.snapshot.data_files import read_rows
+from topicfold.snapshot.files.data_files import read_rows
 from topicfold.state.fold import PartitionState
 
 GARBAGE = b"garbage"

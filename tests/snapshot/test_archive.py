@@ -26,8 +26,8 @@ from topicfold.model.events import HASH_NAME, LAST_TIME_MS, REQUIRE_EMPTY, Aggre
 from topicfold.snapshot import archive
 from topicfold.snapshot.archive import Archive, ArchivedNamespace, _Newest
 from topicfold.snapshot.commits import DataFile, commit_path, sequences
-from topicfold.snapshot.data_files import write_rows
-from topicfold.snapshot.delta_files import active_files
+from topicfold.snapshot.files.data_files import write_rows
+from topicfold.snapshot.files.delta_files import active_files
 from topicfold.snapshot.tables import HISTORY
 from topicfold.state.aggregate import NO_ETAG, Etag
 

@@ -24,7 +24,7 @@ from topicfold.errors import LevelUnsupported
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import SUPPORTED_LEVEL
 from topicfold.snapshot.commits import GENESIS_COMMIT, Commit, DataFile
-from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.files.data_files import write_rows
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES
 

@@ -20,7 +20,7 @@ from topicfold.compaction.folding.rows import Row, topic_rows
 from topicfold.compaction.plan import NamespaceDelta
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import Commit
-from topicfold.snapshot.data_files import read_rows
+from topicfold.snapshot.files.data_files import read_rows
 from topicfold.snapshot.owner_rows import OWNER_COLUMNS, aggregate_of
 from topicfold.snapshot.ring_rows import last_places, ring_content
 from topicfold.snapshot.tables import KINDS, NAMESPACES

@@ -47,7 +47,7 @@ from topicfold.errors import BadSetting, ClusterUnavailable, LogUnavailable, Top
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
-from topicfold.snapshot.unwritable import naming_unwritable, unwritable
+from topicfold.snapshot.files.unwritable import naming_unwritable, unwritable
 from topicfold.starting import opened_log, require_log
 
 CHECKPOINT = "checkpoint"

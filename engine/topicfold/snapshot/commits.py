@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
-from topicfold.snapshot.durable_files import put_if_absent
-from topicfold.snapshot.shortage import naming_shortage
+from topicfold.snapshot.files.durable_files import put_if_absent
+from topicfold.snapshot.files.unreadable import naming_shortage
 from topicfold.text.counting import counted
 from topicfold.text.json_text import read_json
 

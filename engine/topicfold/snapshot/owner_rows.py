@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from topicfold.model.events import AggregateKind
-from topicfold.snapshot.data_files import opened
+from topicfold.snapshot.files.data_files import opened
 from topicfold.snapshot.tables import KINDS, TOPICS
 from topicfold.state.aggregate import Aggregate, Etag
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from topicfold.snapshot.data_files import opened
+from topicfold.snapshot.files.data_files import opened
 from topicfold.snapshot.tables import RINGS
 from topicfold.snapshot.topic_rows import Ids, ids_of
 

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind
 from topicfold.model.names import local_of_key
 from topicfold.model.system_topics import SYSTEM_MARKS, is_system_topic
-from topicfold.snapshot.data_files import opened
+from topicfold.snapshot.files.data_files import opened
 from topicfold.snapshot.tables import KINDS, TOPICS
 
 Numbers = npt.NDArray[np.int64]

@@ -21,7 +21,7 @@ from topicfold.compaction.delta.merging import merge_small_files
 from topicfold.compaction.delta.tables import opened, write_version
 from topicfold.compaction.delta.vacuum import vacuum
 from topicfold.snapshot.commits import DataFile, read_commit, sequences
-from topicfold.snapshot.data_files import is_as_named, write_rows
+from topicfold.snapshot.files.data_files import is_as_named, write_rows
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES
 
 MERGED = (*GROWING_TABLES, "commits")

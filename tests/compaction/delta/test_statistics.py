@@ -15,7 +15,7 @@ from tests.compaction.job_process import run
 from topicfold.clock import wall_clock_ms
 from topicfold.compaction.delta.statistics import statistics_of
 from topicfold.compaction.delta.tables import opened, write_version
-from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.files.data_files import write_rows
 from topicfold.snapshot.tables import HISTORY, SCHEMAS
 from topicfold.text.rfc3339 import moment_of
 

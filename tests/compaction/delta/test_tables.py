@@ -12,7 +12,7 @@ from deltalake.table import TableAlterer
 
 from topicfold.compaction.delta.tables import files_in, opened, write_version
 from topicfold.errors import SnapshotDamaged
-from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.files.data_files import write_rows
 from topicfold.snapshot.tables import COMMITS
 
 

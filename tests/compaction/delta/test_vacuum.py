@@ -20,10 +20,10 @@ from topicfold.compaction.delta.vacuum import vacuum
 from topicfold.errors import SnapshotUnreadable
 from topicfold.snapshot.claims import CLAIMS
 from topicfold.snapshot.commits import MANIFESTS, commit_path, read_commit, sequences
+from topicfold.snapshot.files.unfinished import unfinished
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS, STATE_TABLES
 from topicfold.snapshot.trim_note import NOTE
-from topicfold.snapshot.unfinished import unfinished
 
 
 def test_vacuum_removes_what_nobody_names_and_nothing_else(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError
 
 from topicfold.snapshot.commits import DataFile
-from topicfold.snapshot.delta_files import APPLICATION
+from topicfold.snapshot.files.delta_files import APPLICATION
 from topicfold.snapshot.intact import is_there
 from topicfold.text.json_text import read_json
 

@@ -17,7 +17,7 @@ from deltalake import DeltaTable
 
 from topicfold.compaction.delta.tables import opened, sync_entry, write_version
 from topicfold.snapshot.commits import DataFile
-from topicfold.snapshot.data_files import is_as_named, write_rows
+from topicfold.snapshot.files.data_files import is_as_named, write_rows
 from topicfold.snapshot.tables import SCHEMAS
 
 MANY = 32

@@ -34,9 +34,9 @@ from topicfold.compaction.delta.tables import (
 )
 from topicfold.errors import BadSetting, SnapshotDamaged
 from topicfold.snapshot.commits import Commit, DataFile, commits_after, require_path
-from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.files.data_files import write_rows
+from topicfold.snapshot.files.unreadable import naming_shortage
 from topicfold.snapshot.intact import is_there
-from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
 from topicfold.text.rfc3339 import moment_of
 

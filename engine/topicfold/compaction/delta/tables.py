@@ -19,9 +19,9 @@ from topicfold.compaction.delta.alterations import last_own_version
 from topicfold.compaction.delta.statistics import statistics_of
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.commits import DataFile
-from topicfold.snapshot.data_files import FOUND_BY
-from topicfold.snapshot.delta_files import APPLICATION
-from topicfold.snapshot.durable_files import sync_directory, sync_file
+from topicfold.snapshot.files.data_files import FOUND_BY
+from topicfold.snapshot.files.delta_files import APPLICATION
+from topicfold.snapshot.files.durable_files import sync_directory, sync_file
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS
 
 _TOLD_OF = "delta.dataSkippingStatsColumns"

@@ -10,10 +10,10 @@ from topicfold.compaction.delta.tables import active_files, active_files_at, fil
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.claims import CLAIMS
 from topicfold.snapshot.commits import MANIFESTS, Commit, commit_path, not_given_up, read_commit, sequences
-from topicfold.snapshot.file_clock import now_in
+from topicfold.snapshot.files.file_clock import now_in
+from topicfold.snapshot.files.unfinished import left_unfinished
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS
 from topicfold.snapshot.trim_note import read_note
-from topicfold.snapshot.unfinished import left_unfinished
 
 KEPT_COMMITS = 10
 MIN_AGE_SECONDS = 3600.0

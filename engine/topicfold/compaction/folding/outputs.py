@@ -20,7 +20,7 @@ from topicfold.compaction.folding.topic_fold import TopicFold
 from topicfold.compaction.plan import Plan
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import DataFile
-from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.files.data_files import write_rows
 from topicfold.snapshot.tables import LABEL_INDEX
 
 _ORDER = [("namespace", "ascending"), ("route", "ascending")]

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from topicfold.compaction.folding.spans import Bytes, Flags, Numbers
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import DataFile
-from topicfold.snapshot.data_files import read_rows
+from topicfold.snapshot.files.data_files import read_rows
 from topicfold.snapshot.tables import KINDS, TOPICS
 from topicfold.snapshot.topic_rows import ids_of, newest_of
 

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from topicfold.compaction.folding.spans import SMALLER_HINT
 from topicfold.errors import BadSetting, LogUnavailable, TooLarge, TopicfoldError, WrongSnapshot
-from topicfold.snapshot.unwritable import unwritable
+from topicfold.snapshot.files.unwritable import unwritable
 
 _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EROFS, errno.ENOSPC,
                  errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)  # fmt: skip

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from topicfold.snapshot.commits import DataFile
-from topicfold.snapshot.durable_files import sync_directory, write_durably
+from topicfold.snapshot.files.durable_files import sync_directory, write_durably
 from topicfold.snapshot.tables import SCHEMAS
 
 ROW_GROUP = 16_384

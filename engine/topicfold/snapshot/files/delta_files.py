@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from topicfold.errors import SnapshotDamaged
-from topicfold.snapshot.shortage import naming_shortage
+from topicfold.snapshot.files.unreadable import naming_shortage
 from topicfold.text.json_text import read_json
 
 _LOG = "_delta_log"

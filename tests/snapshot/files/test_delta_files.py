@@ -13,7 +13,7 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from topicfold.errors import SnapshotDamaged, SnapshotUnreadable
-from topicfold.snapshot.delta_files import active_files
+from topicfold.snapshot.files.delta_files import active_files
 
 
 def named_by_delta(root: Path) -> list[str]:

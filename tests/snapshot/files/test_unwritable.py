@@ -10,7 +10,7 @@ import pytest
 
 from topicfold.errors import SnapshotUnwritable
 from topicfold.snapshot.claims import Claims
-from topicfold.snapshot.unwritable import naming_unwritable
+from topicfold.snapshot.files.unwritable import naming_unwritable
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topicfold.snapshot.unfinished import unfinished
+from topicfold.snapshot.files.unfinished import unfinished
 
 
 def now_in(directory: Path) -> float:

@@ -16,7 +16,7 @@ from tests.snapshot.making import compacted_further
 from topicfold.log.identity import establish_identity
 from topicfold.snapshot.claims import CLAIMS, Claims
 from topicfold.snapshot.commits import MANIFESTS
-from topicfold.snapshot.durable_files import put_if_absent, replace_durably, write_durably
+from topicfold.snapshot.files.durable_files import put_if_absent, replace_durably, write_durably
 from topicfold.snapshot.tables import GROWING_TABLES
 from topicfold.snapshot.trim_note import NOTE, TrimNote, put_note
 

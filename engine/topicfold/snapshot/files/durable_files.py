@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from topicfold.snapshot.unfinished import unfinished
+from topicfold.snapshot.files.unfinished import unfinished
 
 _PIECE_BYTES = 65_536
 """How much to write per call. While Linux copies a piece, nobody else gets the processor: writing a whole file of some
