@@ -33,7 +33,7 @@ from topicfold.log.payload import decode_indexed
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.snapshot.commits import read_commit, sequences
 from topicfold.snapshot.loading import load
-from topicfold.snapshot.topic_rows import TOPIC_COLUMNS
+from topicfold.snapshot.rows.topic_rows import TOPIC_COLUMNS
 from topicfold.state.fold import PartitionState
 
 _NAMESPACES = 100

@@ -22,7 +22,7 @@ from topicfold.log import payload as payloads
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
 from topicfold.snapshot import loading
 from topicfold.snapshot.loading import NewestEvent, load
-from topicfold.snapshot.topic_rows import TopicRows, read_topics
+from topicfold.snapshot.rows.topic_rows import TopicRows, read_topics
 from topicfold.state.fold import PartitionState
 from topicfold.state.invariants import check
 

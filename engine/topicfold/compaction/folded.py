@@ -21,8 +21,8 @@ from topicfold.compaction.plan import NamespaceDelta
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import Commit
 from topicfold.snapshot.files.data_files import read_rows
-from topicfold.snapshot.owner_rows import OWNER_COLUMNS, aggregate_of
-from topicfold.snapshot.ring_rows import last_places, ring_content
+from topicfold.snapshot.rows.owner_rows import OWNER_COLUMNS, aggregate_of
+from topicfold.snapshot.rows.ring_rows import last_places, ring_content
 from topicfold.snapshot.tables import KINDS, NAMESPACES
 from topicfold.state.aggregate import Aggregate, add_hashes, hash_of
 from topicfold.state.digest import DigestMark

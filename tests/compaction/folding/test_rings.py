@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.builders import an_id
 from topicfold.compaction.folding import rings
 from topicfold.compaction.folding.rings import Ring, latest_of, passed_over
-from topicfold.snapshot.ring_rows import entries
+from topicfold.snapshot.rows.ring_rows import entries
 from topicfold.state.aggregate import Etag
 from topicfold.state.operations import OperationRing, Settled
 

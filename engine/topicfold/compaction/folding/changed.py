@@ -19,8 +19,8 @@ from topicfold.compaction.folding.rows import Row, topic_rows
 from topicfold.compaction.folding.spans import Bytes, Numbers
 from topicfold.compaction.folding.topic_fold import TopicFold
 from topicfold.model.events import AggregateKind
+from topicfold.snapshot.rows.topic_rows import ids_of
 from topicfold.snapshot.tables import GRANTS, KINDS, LABELS, TOPICS
-from topicfold.snapshot.topic_rows import ids_of
 from topicfold.state.aggregate import Aggregate, Etag
 
 _NO_NUMBERS = np.zeros(0, np.int64)

@@ -16,8 +16,8 @@ from topicfold.compaction.folding.spans import Bytes, Flags, Numbers
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.files.data_files import read_rows
+from topicfold.snapshot.rows.topic_rows import ids_of, newest_of
 from topicfold.snapshot.tables import KINDS, TOPICS
-from topicfold.snapshot.topic_rows import ids_of, newest_of
 
 COMPARED = ["name", "namespace", "key", "partition", "offset", "gone", "live", "version", "etag_id", "etag_place",
             "incarnation", "hash", "labels"]  # fmt: skip

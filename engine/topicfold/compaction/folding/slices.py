@@ -29,8 +29,8 @@ from topicfold.compaction.folding.spans import Flags
 from topicfold.compaction.folding.topic_fold import TopicFold, fold_topics
 from topicfold.compaction.plan import NamespaceDelta, Plan, SliceResult
 from topicfold.model.events import AggregateKind
-from topicfold.snapshot.ring_rows import entries
-from topicfold.snapshot.topic_rows import ids_of
+from topicfold.snapshot.rows.ring_rows import entries
+from topicfold.snapshot.rows.topic_rows import ids_of
 from topicfold.state.aggregate import add_hashes
 
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from topicfold.model.finding.pattern import MAX_SEGMENTS
-from topicfold.snapshot.groups import grouped, ranked
-from topicfold.snapshot.topic_rows import PACKED, Flags, Numbers, TopicRows, are_system_topics
+from topicfold.snapshot.rows.groups import grouped, ranked
+from topicfold.snapshot.rows.topic_rows import PACKED, Flags, Numbers, TopicRows, are_system_topics
 from topicfold.state.columns import ROW, Columns
 from topicfold.state.indexes.label_index import LabelIndex
 from topicfold.state.indexes.postings import Postings

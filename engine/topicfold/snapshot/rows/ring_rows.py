@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from topicfold.snapshot.files.data_files import opened
+from topicfold.snapshot.rows.topic_rows import Ids, ids_of
 from topicfold.snapshot.tables import RINGS
-from topicfold.snapshot.topic_rows import Ids, ids_of
 
 
 def entries(

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from topicfold.snapshot.topic_rows import Numbers
+from topicfold.snapshot.rows.topic_rows import Numbers
 
 Codes = Numbers | npt.NDArray[np.int32]
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from topicfold.snapshot.groups import grouped, ranked
+from topicfold.snapshot.rows.groups import grouped, ranked
 
 
 @pytest.mark.parametrize("kinds", [1, 3, 200, 1 << 16, (1 << 16) + 1, 300_000])
