@@ -14,9 +14,9 @@ from topicfold.model.finding.query import TopicQuery
 from topicfold.model.finding.selector import Equals, Exists, GreaterThan, In, LessThan, Positive
 from topicfold.model.names import local_of_key
 from topicfold.runtime.watching.group import Group
+from topicfold.runtime.watching.pattern_index import PatternIndex
 from topicfold.state.change import TopicDelta, TopicRow
 from topicfold.state.indexes.label_index import LabelIndex
-from topicfold.state.pattern_index import PatternIndex
 
 MAX_ASKED = 256
 """Label indexes that are asked how rare a label is: one look-up in each for every value that a query names."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.model.finding.naive_pattern import EXAMPLES, SMALL_NAMES, SMALL_PATTERNS, naive_matches, names, patterns
 from topicfold.model.finding.pattern import parse_pattern
-from topicfold.state.pattern_index import PatternIndex
+from topicfold.runtime.watching.pattern_index import PatternIndex
 
 
 def index_of(texts: list[str], separator: str = "__") -> PatternIndex[str]:
