@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import apsw
@@ -23,18 +23,6 @@ from topicfold.log.sqlite.errors import translated
 from topicfold.log.sqlite.file import SqliteFile
 
 COPY = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('VACUUM INTO ?', sys.argv[2:])"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "log.db"
-
-
-@pytest.fixture
-async def log(path: Path) -> AsyncIterator[SqliteLog]:
-    log = await SqliteLog.open(path, partitions=3)
-    yield log
-    await log.close()
 
 
 def deleted(path: Path) -> None:

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from unittest.mock import ANY
@@ -32,18 +31,6 @@ from topicfold.log.sqlite import delivery as sqlite_delivery
 from topicfold.log.sqlite.file import SqliteFile, require_safe_sqlite
 
 RECOVERY = Path(__file__).parents[3] / "docs" / "recovery.md"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "log.db"
-
-
-@pytest.fixture
-async def log(path: Path) -> AsyncIterator[SqliteLog]:
-    log = await SqliteLog.open(path, partitions=3)
-    yield log
-    await log.close()
 
 
 async def test_several_processes_write_one_order_without_a_gap(log: SqliteLog, path: Path) -> None:
