@@ -10,13 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from topicfold.compaction.folding.binaries import binaries
 from topicfold.compaction.folding.lives import Candidates
 from topicfold.compaction.folding.owners import OwnerFold
 from topicfold.compaction.folding.records import Records
 from topicfold.compaction.folding.routing import route_of
 from topicfold.compaction.folding.rows import Row, topic_rows
-from topicfold.compaction.folding.spans import Bytes, Numbers
+from topicfold.compaction.folding.spans import Bytes, Numbers, binaries
 from topicfold.compaction.folding.topic_fold import TopicFold
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.rows.topic_rows import ids_of

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.folding.binaries import binaries
 from topicfold.compaction.folding.census import BEFORE, Count, Place
 from topicfold.compaction.folding.chain import accepted, chains_of
 from topicfold.compaction.folding.lives import TopicEvents
 from topicfold.compaction.folding.owners import OwnerFold
 from topicfold.compaction.folding.prior import flags_at, ids_at, places_of
 from topicfold.compaction.folding.records import Records
-from topicfold.compaction.folding.spans import Numbers
+from topicfold.compaction.folding.spans import Numbers, binaries
 from topicfold.model.events import GENESIS, AggregateKind, Kind
 
 

@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from topicfold.compaction.folding.avro_columns import read_plain_trails
-from topicfold.compaction.folding.binaries import binaries
 from topicfold.compaction.folding.labels import Labels, key_column, label_changes, value_column
 from topicfold.compaction.folding.operations import Operations
 from topicfold.compaction.folding.records import Page
-from topicfold.compaction.folding.spans import Flags, Numbers, Spans
+from topicfold.compaction.folding.spans import Flags, Numbers, Spans, binaries
 from topicfold.log.codec import decode_audit
 from topicfold.model.events import LAST_TIME_MS, Audit, AuditTrail, Kind
 from topicfold.snapshot.tables import HISTORY, KINDS, LABEL_INDEX_DIFFS, OPERATION

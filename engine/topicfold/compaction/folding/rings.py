@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from topicfold.compaction.folding.binaries import binaries
-from topicfold.compaction.folding.spans import Bytes, Flags, Numbers
+from topicfold.compaction.folding.spans import Bytes, Flags, Numbers, binaries
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.snapshot.tables import RINGS
 

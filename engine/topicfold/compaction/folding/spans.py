@@ -132,3 +132,10 @@ def spans_of(data: Bytes, starts: Numbers, lengths: Numbers) -> Spans:
 def _words(data: Bytes, kind: np.dtype[Any]) -> npt.NDArray[Any]:
     """Return a view of the value of this kind that begins at each byte; numbers are little-endian."""
     return np.ndarray((len(data) - kind.itemsize + 1,), kind.newbyteorder("<"), data.data, 0, (1,))
+
+
+def binaries(rows: Bytes) -> pa.BinaryArray:
+    """Return rows of bytes, all of one length, as a column."""
+    count, width = rows.shape
+    ends = np.arange(count + 1, dtype=np.int32) * width
+    return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(rows.tobytes())])
