@@ -33,7 +33,7 @@ many = settings(max_examples=60)
 def _small_rings() -> Iterator[None]:
     """Rings of a few operations, so that they overflow."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("rings", "batch", "folded"):
+        for module in ("folding.rings", "batch", "folded"):
             patch.setattr(f"topicfold.compaction.{module}.CAPACITIES", {"client": 4, "server": 3})
         patch.setattr(batch, "_RING_FILES", 3)
         yield
@@ -91,7 +91,7 @@ SEVERAL = topics(
 def knowing_schemas_to(number: int) -> Iterator[None]:
     """Have payloads of schemas above `number` be of a newer version."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("log.payload", "snapshot.topic_rows"):
+        for module in ("log.payload", "snapshot.rows.topic_rows"):
             patch.setattr(f"topicfold.{module}.PAYLOAD_SCHEMA", number)
         payloads.decode_indexed.cache_clear()
         yield
