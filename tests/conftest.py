@@ -19,7 +19,7 @@ from hypothesis import settings
 
 from tests.compaction.classes import jvm_options
 from tests.prerequisites import SHORT_LIVED_JVM, needed
-from topicfold.collection import no_collection
+from topicfold.process.collection import no_collection
 
 _SESSION = "TOPICFOLD_TEST_SESSION"
 _OURS = re.compile(r"TOPICFOLD_(TEST_|\w+_SEEDS$)")

@@ -14,8 +14,8 @@ from tests.builders import NAMESPACE, TOPIC, an_id, fold, folded, namespace_put,
 from topicfold.log.payload import decode_indexed, encode_record
 from topicfold.model.events import AggregateKind
 from topicfold.model.records import NO_GRANTS, TopicRecord
-from topicfold.state import label_index, name_index
 from topicfold.state.fold import PartitionState
+from topicfold.state.indexes import label_index, name_index
 from topicfold.state.invariants import check, steps
 from topicfold.state.topic_table import TopicTable
 

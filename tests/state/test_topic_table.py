@@ -9,7 +9,7 @@ from pyroaring import BitMap
 
 from tests.builders import an_id
 from topicfold.log.payload import decode_indexed, encode_record
-from topicfold.model.pattern import parse_pattern
+from topicfold.model.finding.pattern import parse_pattern
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag
 from topicfold.state.topic_table import TopicTable

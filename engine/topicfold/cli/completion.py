@@ -147,8 +147,8 @@ def _pairs(labels: Mapping[str, Iterable[str]], separator: str) -> Iterator[str]
 
 def _is_plain(value: str) -> bool:
     """Return whether a selector can write `value`."""
+    from topicfold.model.finding.selector import is_word
     from topicfold.model.labels import MAX_VALUE_BYTES
-    from topicfold.model.selector import is_word
 
     return is_word(value, MAX_VALUE_BYTES)
 

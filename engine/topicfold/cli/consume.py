@@ -232,7 +232,7 @@ def _print(
     Raises:
         Exit: Kafka's client died, so that nothing more would come; or none came because it was given nothing to read.
     """
-    from topicfold.signals import interrupts_between_steps
+    from topicfold.process.signals import interrupts_between_steps
 
     told: set[tuple[str, str]] = set()
     count, heard = 0, time.monotonic()

@@ -12,9 +12,9 @@ from topicfold.cli.completion import complete_versions
 from topicfold.cli.output import value_text
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
-from topicfold.counting import counted
 from topicfold.errors import InvalidRequest
 from topicfold.model.names import parse_topic
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.client.history_answers import FieldChange, HistoryEntry

@@ -18,8 +18,8 @@ from topicfold.cli.policies.output import show_policy
 from topicfold.cli.question import LOSES_MESSAGES, Yes, is_somebody_there, require_yes
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
-from topicfold.counting import counted
 from topicfold.model.names import DEFAULT_TENANT
+from topicfold.text.counting import counted
 
 app = new_app(group=policy_group(*namespace_policies()))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from topicfold.cli.output import Output, value_text
-from topicfold.counting import counted
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.client.desired import Step

@@ -12,7 +12,7 @@ from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new
 from topicfold.cli.kafka_deletion import became_in_kafka
 from topicfold.cli.question import LOSES_MESSAGES, Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
-from topicfold.counting import counted
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.client import Client

@@ -18,8 +18,8 @@ from topicfold.cli.policies.group import policy_group
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
 from topicfold.errors import Forbidden, InvalidRequest, NotFound
-from topicfold.model.adoption import is_left_out, stands_for
-from topicfold.model.kafka_names import is_kafka_name
+from topicfold.model.kafka.adoption import is_left_out, stands_for
+from topicfold.model.kafka.names import is_kafka_name
 from topicfold.model.names import PERSISTENT, parse_topic
 
 if TYPE_CHECKING:

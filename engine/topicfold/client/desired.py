@@ -12,8 +12,8 @@ from typing import Any
 
 from topicfold.client.answers import Topic
 from topicfold.errors import Forbidden, InvalidPolicy
-from topicfold.model.adoption import stands_for
 from topicfold.model.differences import Difference, Path, part_differences
+from topicfold.model.kafka.adoption import stands_for
 from topicfold.model.merge_patch import patch_between
 from topicfold.model.names import parse_topic
 from topicfold.model.policy.values import Value, plain_value

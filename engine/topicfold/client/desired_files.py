@@ -30,7 +30,7 @@ from topicfold.client.desired import GLOBAL_SCOPE, SCOPES, Desired, part_of
 from topicfold.client.strict_yaml import WrittenObject, read_documents, text_of, told
 from topicfold.client.yaml_text import yaml_of_members
 from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
-from topicfold.model.kafka_names import is_kafka_name
+from topicfold.model.kafka.names import is_kafka_name
 from topicfold.model.labels import LabelRules, check_labels
 from topicfold.model.names import parse_topic
 from topicfold.model.policy.values import Value, kind_of, plain_value

@@ -17,8 +17,8 @@ from topicfold.cluster.kafka import KafkaCluster
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.reports import Report
 from topicfold.errors import BadSetting
-from topicfold.file_limit import want_files
 from topicfold.log_lines import configure_logging, telling_if_slow
+from topicfold.process.file_limit import want_files
 from topicfold.progress import Progress
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.task_end import end_tasks

@@ -16,10 +16,10 @@ from topicfold.log.identity import establish_identity, is_empty
 from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import CLIENT_RING, SERVER_RING, AggregateKind, Audit, Operation, partition_of
+from topicfold.model.finding.pattern import SEPARATOR
 from topicfold.model.labels import LabelRules
 from topicfold.model.made import made
 from topicfold.model.names import DEFAULT_NAMESPACE, DEFAULT_TENANT
-from topicfold.model.pattern import SEPARATOR
 from topicfold.model.policy.limits import Limits
 from topicfold.model.records import NamespaceRecord, Record, TenantRecord
 from topicfold.model.updates import ensure

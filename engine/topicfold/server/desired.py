@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from topicfold.errors import Forbidden, InvalidLabels, InvalidPolicy, InvalidRequest, PolicyUnmet, step
 from topicfold.model.desired import GLOBAL_SCOPE, SCOPES, merge_members, replace_members
 from topicfold.model.events import Verdict
-from topicfold.model.kafka_names import is_kafka_name
+from topicfold.model.kafka.names import is_kafka_name
 from topicfold.model.labels import MAX_VIOLATIONS, LabelRules, check_labels, too_many_after
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import Policies

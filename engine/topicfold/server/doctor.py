@@ -13,7 +13,6 @@ from starlette.responses import Response
 from topicfold import __version__
 from topicfold.errors import LogUnavailable, SnapshotUnreadable, TopicfoldError
 from topicfold.model.permissions import Access
-from topicfold.rfc3339 import time_text
 from topicfold.runtime.agreement import AgreementReport
 from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
 from topicfold.runtime.topic_counts import count_topics
@@ -24,6 +23,7 @@ from topicfold.server.queries import query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.server.symptoms import Symptoms, problem_of
 from topicfold.state.fold import PartitionState
+from topicfold.text.rfc3339 import time_text
 from topicfold.wire.diagnosis import (
     Diagnosis,
     DigestComparison,

@@ -23,11 +23,12 @@ import uvicorn
 import uvloop
 
 from topicfold.errors import BadSetting, TopicfoldError, Wait
-from topicfold.file_limit import want_files
 from topicfold.log.port import Log
 from topicfold.log_lines import configure_logging, telling_if_slow
 from topicfold.loopback import is_loopback
 from topicfold.model.steering import in_one_line
+from topicfold.process.file_limit import want_files
+from topicfold.process.signals import handling
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding.listings import Listings
 from topicfold.runtime.kafka.upkeep import Upkeep
@@ -41,7 +42,6 @@ from topicfold.server.connections.spare_memory import SpareMemory
 from topicfold.server.loading_bar import loading_bar
 from topicfold.server.node import Node
 from topicfold.settings import Settings
-from topicfold.signals import handling
 from topicfold.starting import engine_options, log_place, open_listings, open_log, open_upkeep
 
 _log = structlog.get_logger(__name__)

@@ -14,9 +14,9 @@ from pyroaring import BitMap
 
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import split_topic, topic_of_key
-from topicfold.state import grant_index, label_index, name_index
 from topicfold.state.aggregate import ABSENT, Aggregate, add_hashes, hash_of
 from topicfold.state.fold import PartitionState
+from topicfold.state.indexes import grant_index, label_index, name_index
 from topicfold.state.standing import misfits, standing
 from topicfold.state.topic_table import TopicTable
 

@@ -17,19 +17,19 @@ from typing import NamedTuple
 from pyroaring import BitMap
 
 from topicfold.model.events import GENESIS, AggregateKind
+from topicfold.model.finding.pattern import SEPARATOR
+from topicfold.model.finding.selector import Equals, Selector
 from topicfold.model.made import made
 from topicfold.model.names import NON_PERSISTENT, local_of_key
-from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS, Grants, Step
-from topicfold.model.selector import Equals, Selector
 from topicfold.model.system_topics import is_system_topic
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.change import TopicRow
 from topicfold.state.columns import ROW, Columns
-from topicfold.state.grant_index import GrantIndex
 from topicfold.state.indexed import NOTHING, DecodeIndexed, Indexed
-from topicfold.state.label_index import NO_LABELS, PAIR_BYTES, LabelIndex
-from topicfold.state.name_index import NameIndex
+from topicfold.state.indexes.grant_index import GrantIndex
+from topicfold.state.indexes.label_index import NO_LABELS, PAIR_BYTES, LabelIndex
+from topicfold.state.indexes.name_index import NameIndex
 from topicfold.state.pieces import ByteColumn
 from topicfold.state.selection import select
 

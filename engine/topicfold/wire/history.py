@@ -8,8 +8,8 @@ from pydantic import Field
 
 from topicfold.model.differences import Difference
 from topicfold.model.events import LAST_TIME_MS
-from topicfold.rfc3339 import time_text
 from topicfold.runtime.past.history import Entry
+from topicfold.text.rfc3339 import time_text
 from topicfold.wire.resources import Resource
 
 

@@ -28,8 +28,8 @@ from topicfold.errors import (
     WrongKind,
 )
 from topicfold.log.codec import encode_event
-from topicfold.model.adoption import KafkaTopic
 from topicfold.model.events import Verdict
+from topicfold.model.kafka.adoption import KafkaTopic
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked

@@ -14,18 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import empty_state, fold
-from tests.compaction.folding import Tables, placed
+from tests.compaction.folds import Tables, placed
 from tests.memory_log import MemoryLog, MemoryStore
 from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
 from topicfold.errors import NotReady, Overloaded, Resync
 from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.port import Entry, LogIdentity
 from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, AuditTrail, partition_of
-from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.fair_semaphore import ASKER
 from topicfold.runtime.past.states import MAX_AT_ONCE, Past, PastNamespace, Place
 from topicfold.runtime.snapshots import Snapshots
 from topicfold.state.fold import PartitionState
+from topicfold.text.rfc3339 import brief_time_text
 
 HERE = [each for each in NAMESPACES if partition_of(each, PARTITIONS) == PARTITION]
 IDENTITY = LogIdentity(bytes(16), PARTITIONS, HASH_NAME)

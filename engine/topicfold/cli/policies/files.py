@@ -25,9 +25,9 @@ from topicfold.cli.same_server import server_flags
 from topicfold.cli.session import Session
 from topicfold.cli.steps import made_so, show_steps, summed_up
 from topicfold.cli.whole_file import write_whole
-from topicfold.collection import no_collection
-from topicfold.counting import counted
 from topicfold.errors import InvalidRequest, TopicfoldError
+from topicfold.process.collection import no_collection
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.cli.output import Output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topicfold.log.payload import decode_topic
-from topicfold.model.adoption import implied_topic, stands_for
+from topicfold.model.kafka.adoption import implied_topic, stands_for
 from topicfold.model.names import TopicName, topic_of_key
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.engine import Engine

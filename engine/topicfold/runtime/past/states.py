@@ -19,8 +19,7 @@ from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import GENESIS, AggregateKind, partition_of
 from topicfold.model.names import split_topic
-from topicfold.own_thread import is_cancelled
-from topicfold.rfc3339 import brief_time_text
+from topicfold.process.own_thread import is_cancelled
 from topicfold.runtime.fair_semaphore import ASKER, FairSemaphore
 from topicfold.runtime.past.times import BLOCK, first_time_ms, position_at, surplus
 from topicfold.runtime.refold import refold
@@ -29,6 +28,7 @@ from topicfold.runtime.snapshots import Snapshots
 from topicfold.runtime.task_end import end_tasks
 from topicfold.state.fold import NewState, PartitionState
 from topicfold.state.topic_table import TopicTable
+from topicfold.text.rfc3339 import brief_time_text
 
 MAX_AT_ONCE = 2
 """Questions for which something is built at the same time."""

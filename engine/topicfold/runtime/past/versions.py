@@ -10,11 +10,11 @@ from topicfold.errors import InvalidRequest, Resync, TopicNotFound, VersionNotFo
 from topicfold.model.events import GENESIS, AggregateKind
 from topicfold.model.records import TopicRecord
 from topicfold.model.updates import Stored
-from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.past.chain import Chain, Link, missing
 from topicfold.runtime.revision import Revision
 from topicfold.runtime.writing.update import Target
+from topicfold.text.rfc3339 import brief_time_text
 
 MAX_LINKS = 10_000
 """Events looked at for one request."""

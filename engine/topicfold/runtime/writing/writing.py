@@ -21,7 +21,7 @@ from topicfold.model.events import (
     operation_of,
     operation_text,
 )
-from topicfold.model.kafka_names import kafka_name
+from topicfold.model.kafka.names import kafka_name
 from topicfold.model.labels import check_labels
 from topicfold.model.names import PERSISTENT, TopicName
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord

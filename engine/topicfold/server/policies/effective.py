@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import NamespaceNotFound, TopicNotFound
-from topicfold.model.adoption import is_left_out, stands_for
+from topicfold.model.kafka.adoption import is_left_out, stands_for
 from topicfold.model.permissions import READ_TOPIC
 from topicfold.model.policy.description import EnforcedBy, Policy
 from topicfold.model.policy.kafka_settings import says_something

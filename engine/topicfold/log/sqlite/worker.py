@@ -1,0 +1,244 @@
+"""The thread that owns a log's SQLite file.
+
+It commits all waiting appends in one transaction, answers questions, and delivers in between (`delivery`).
+An error that it cannot get past is a fault: from then on it refuses every command, until it is stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, assert_never
+
+import structlog
+
+from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError
+from topicfold.log.port import Failed
+from topicfold.log.sqlite.delivery import Follow, SqliteDelivery
+from topicfold.log.sqlite.file import SqliteFile
+
+
+class Append(NamedTuple):
+    """One record to be appended, and what to call if that failed."""
+
+    partition: int
+    value: bytes
+    failed: Failed
+
+
+class Ask(NamedTuple):
+    """A question to the file, and the future for its answer."""
+
+    question: Callable[[SqliteFile], Any]
+    answer: asyncio.Future[Any]
+
+
+Command = Append | Follow | Ask | None
+"""What the thread can be told to do; None ends it."""
+
+T = TypeVar("T")
+
+_log = structlog.get_logger(__name__)
+
+
+class SqliteWorker:
+    """Owns the thread. `start`, `put`, `ask` and `stop` are called on the loop, everything else by the thread."""
+
+    def __init__(self, path: Path, partitions: int, loop: asyncio.AbstractEventLoop) -> None:
+        self._path = path
+        self._partitions = partitions
+        self._loop = loop
+        self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._at_hand: list[Append | Ask] = []
+        self._fault: OperatorNeeded | None = None
+        self._refused: LogUnavailable | None = None
+        self._started: asyncio.Future[int] = loop.create_future()
+        self._ended = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, name="topicfold-sqlite", daemon=True)
+        self._is_stopping = False
+        self._delivery = SqliteDelivery(self._post)
+
+    async def start(self) -> int:
+        """Start the thread; return the file's number of partitions once it is open.
+
+        Raises:
+            BadSetting: the SQLite library is too old, or the path cannot hold a file.
+            WrongLog: the file is something else, damaged, or has a newer format.
+            LogUnavailable: the file is locked, or its disk is full.
+        """
+        self._thread.start()
+        try:
+            return await self._started
+        except asyncio.CancelledError:
+            # The caller gets no log that it could close, so end the thread here: it would keep the file open.
+            self._commands.put(None)
+            raise
+
+    @property
+    def fault(self) -> OperatorNeeded | None:
+        """The error that stopped the thread's work; None while it works."""
+        return self._fault
+
+    @property
+    def refused(self) -> LogUnavailable | None:
+        """The error of the last commit; None if it succeeded."""
+        return self._refused
+
+    @property
+    def waiting(self) -> int:
+        """The number of commands that the thread has not taken yet."""
+        return self._commands.qsize()
+
+    def put(self, command: Append | Follow) -> None:
+        """Queue `command`; after `stop` it is ignored."""
+        self._commands.put(command)
+
+    async def ask(self, question: Callable[[SqliteFile], T]) -> T:
+        """Return the result of `question`, which runs in the thread after all appends that were put before.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk is failing, or the thread met a fault.
+        """
+        answer: asyncio.Future[T] = self._loop.create_future()
+        self._commands.put(Ask(question, answer))
+        return await answer
+
+    async def stop(self) -> None:
+        """Return once the thread has done everything put before, closed the file, and ended."""
+        self._is_stopping = True
+        self._delivery.end()
+        self._commands.put(None)
+        await self._ended.wait()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            file = SqliteFile(self._path, self._partitions)
+        except TopicfoldError as error:
+            self._post(_settle, self._started, None, error)
+            return
+        except Exception as error:  # noqa: BLE001 -- the boundary of the thread: whoever opens must hear of it
+            self._post(_settle, self._started, None, OperatorNeeded(f"opening the log failed: {error!r}"))
+            return
+        self._post(_settle, self._started, file.partitions, None)
+        try:
+            self._work(file)
+        finally:
+            try:
+                file.close()
+            finally:
+                self._post(self._ended.set)
+
+    def _work(self, file: SqliteFile) -> None:
+        try:
+            while self._turn(file):
+                pass
+        except OperatorNeeded as error:
+            self._refuse_all(error)
+        except Exception as error:  # noqa: BLE001 -- the boundary of the thread: nobody else would hear of it
+            self._post(partial(_log.error, "log_thread_failed", exc_info=error))
+            self._refuse_all(OperatorNeeded(f"reading the log failed: {error!r}", hint="Restart this node."))
+
+    def _turn(self, file: SqliteFile) -> bool:
+        """Do all waiting commands, then look for new records; return whether to go on."""
+        appends: list[Append] = []
+        asks: list[Ask] = []
+        goes_on = True
+        for command in self._waiting_commands():
+            match command:
+                case Append():
+                    appends.append(command)
+                case Ask():
+                    asks.append(command)
+                case Follow():
+                    self._delivery.begin(command)
+                case None:
+                    goes_on = False
+                case _:
+                    assert_never(command)
+        self._at_hand = [*appends, *asks]
+        if appends:
+            self._commit(file, appends)
+            self._at_hand = [*asks]
+        for ask in asks:
+            self._answer(file, ask)
+            self._at_hand.remove(ask)
+        if goes_on:
+            self._delivery.fetch(file)
+        return goes_on
+
+    def _refuse_all(self, fault: OperatorNeeded) -> None:
+        """Report `fault`; refuse the commands at hand and all later ones, until told to end."""
+        self._fault = fault
+        self._delivery.fail(fault)
+        for command in self._at_hand:
+            self._refuse(command, fault)
+        while not (self._is_stopping and self._commands.empty()):
+            command_or_end = self._commands.get()
+            if command_or_end is None:
+                return
+            self._refuse(command_or_end, fault)
+
+    def _refuse(self, command: Append | Ask | Follow, fault: OperatorNeeded) -> None:
+        match command:
+            case Append():
+                self._post(command.failed, refusal(fault))
+            case Ask():
+                self._post(_settle, command.answer, None, refusal(fault))
+            case Follow():
+                self._post(command.fault, fault, None)
+            case _:
+                assert_never(command)
+
+    def _waiting_commands(self) -> list[Command]:
+        """Return all waiting commands; if there are none, wait for one, or until it is time to look for new records."""
+        commands: list[Command] = []
+        try:
+            commands.append(self._commands.get(timeout=self._delivery.patience_seconds))
+            while True:
+                commands.append(self._commands.get_nowait())
+        except queue.Empty:
+            return commands
+
+    def _commit(self, file: SqliteFile, appends: Sequence[Append]) -> None:
+        try:
+            entries = file.append([(append.partition, append.value) for append in appends])
+        except LogUnavailable as error:
+            self._refused = error
+            self._delivery.look()
+            for append in appends:
+                self._post(append.failed, error)
+        else:
+            self._refused = None
+            self._delivery.deliver_own(file, entries)
+
+    def _answer(self, file: SqliteFile, ask: Ask) -> None:
+        try:
+            self._post(_settle, ask.answer, ask.question(file), None)
+        except LogUnavailable as error:
+            self._post(_settle, ask.answer, None, error)
+
+    def _post(self, callback: Callable[..., object], *arguments: Any) -> None:
+        """Make the loop call `callback`; if the loop is closed, end the thread."""
+        try:
+            self._loop.call_soon_threadsafe(callback, *arguments)
+        except RuntimeError:
+            self._commands.put(None)
+
+
+def refusal(fault: OperatorNeeded) -> LogUnavailable:
+    """Return the error for whoever uses a log that has met `fault`."""
+    return LogUnavailable(fault.reason, hint=fault.hint)
+
+
+def _settle(future: asyncio.Future[Any], answer: Any, error: TopicfoldError | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(answer)
+    else:
+        future.set_exception(error)
