@@ -156,7 +156,10 @@ def too_few_in_sync(
     if not short:
         return []
     found = f"{min(in_sync.values())} (partition {', '.join(map(str, short))})"
-    repair = "start the brokers that are down: until then no change of these partitions is accepted"
+    repair = (
+        "start the brokers that are down, and restart those whose disk was full or failed: until then no change of "
+        "these partitions is accepted"
+    )
     if replicas < least:
         repair = f"give each partition {least} replicas, or lower min.insync.replicas: it has {replicas}"
     return [
