@@ -93,7 +93,8 @@ def _escape_what_steers(
 class _Lines(structlog.WriteLogger):
     """Writes lines; raises nothing of where they go, and next to never waits for whoever reads them.
 
-    A pipe that has any room takes 4 KiB without a wait; only a longer line may have to be read first.
+    A pipe that has any room takes 4 KiB without a wait; a longer line may have to be read first, and so may any on a
+    terminal whose other end is gone without having said so, as with a connection that was cut.
     """
 
     def __init__(self, stream: TextIO) -> None:
