@@ -19,6 +19,7 @@ from topicfold.log.avro import read_schemas
 from topicfold.log.copying import CopiedSpan, copy_log
 from topicfold.log.identity import stated_identity
 from topicfold.log.port import Log, LogIdentity
+from topicfold.process.own_thread import call_in_own_thread
 from topicfold.progress import Progress
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.finding.listings import Listings
@@ -67,9 +68,15 @@ async def open_log(settings: Settings) -> Log:
         LogUnavailable, ClusterUnavailable: it does not answer.
     """
     read_schemas()
-    if settings.snapshot is not None and sequences(settings.snapshot):
+    if await _has_commit(settings.snapshot):
         await require_log(settings)
     return await open_log_at(log_place(settings), settings.partitions)
+
+
+def waited_for(settings: Settings) -> Mapping[str, str]:
+    """Return where that is which must answer before the log is open, as fields of a log line."""
+    snapshot = {} if settings.snapshot is None else {"snapshot": str(settings.snapshot)}
+    return {"log": str(log_place(settings)), **snapshot}
 
 
 def log_place(settings: Settings) -> Path | KafkaPlace:
@@ -133,9 +140,18 @@ async def require_log(settings: Settings) -> None:
     missing = await _missing_log(settings)
     if missing is None:
         return
-    if settings.snapshot is not None and sequences(settings.snapshot):
+    if await _has_commit(settings.snapshot):
         raise without_log(f"{missing.reason}, and the snapshot {settings.snapshot} is of one") from missing
     raise missing
+
+
+async def _has_commit(snapshot: Path | None) -> bool:
+    """Return whether there is a snapshot; its file system may not answer.
+
+    Raises:
+        SnapshotUnreadable: it cannot be seen.
+    """
+    return snapshot is not None and bool(await call_in_own_thread("topicfold-snapshot", sequences, snapshot))
 
 
 async def _missing_log(settings: Settings) -> BadSetting | None:

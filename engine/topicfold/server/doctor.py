@@ -33,6 +33,9 @@ from topicfold.wire.diagnosis import (
     SnapshotDiagnosis,
 )
 
+SNAPSHOT_SECONDS = 5.0
+"""For so long the doctor waits for the snapshot's files, or for its turn with them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Doctor:
@@ -54,8 +57,11 @@ class Doctor:
         snapshot, is_trimmed = None, await self._is_trimmed()
         if settings.snapshot is not None:
             try:
-                snapshot, wrong = await asyncio.to_thread(self._snapshot, settings.snapshot)
+                async with asyncio.timeout(SNAPSHOT_SECONDS):
+                    snapshot, wrong = await engine.snapshots.ask(self._snapshot, settings.snapshot)
                 problems += symptoms.snapshot_problems(snapshot, wrong, is_trimmed=is_trimmed)
+            except TimeoutError:
+                problems.append(problem_of(_unread(settings.snapshot)))
             except SnapshotUnreadable as error:
                 problems.append(problem_of(error))
         scrub = engine.scrubber.report
@@ -135,6 +141,15 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("diagnose", "GET", "/api/v1/doctor", Doctor(node).diagnose, "Diagnose the node",
                   answer=Diagnosis, needs=Access.SUPERUSER, errors=READ_ERRORS),
     )  # fmt: skip
+
+
+def _unread(root: Path) -> SnapshotUnreadable:
+    return SnapshotUnreadable(
+        f"the snapshot {root} does not answer within {SNAPSHOT_SECONDS:.0f} s",
+        hint="See whether the file system that it is on answers, as with 'ls'. While it does not, nodes go on, but "
+        "none can start.",
+        path=str(root),
+    )
 
 
 def _comparison(report: AgreementReport) -> DigestComparison | None:

@@ -344,6 +344,21 @@ async def test_a_cluster_that_is_not_there_is_unavailable() -> None:
         await KafkaLog.open("127.0.0.1:1", "log")
 
 
+async def test_a_log_that_could_not_be_opened_leaves_no_client_of_kafka_to_whoever_keeps_the_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clients: list[weakref.ref[AdminClient]] = []
+
+    def refuse(topics: LogTopics, *_: object) -> None:
+        clients.append(weakref.ref(topics._admin))
+        raise LogUnavailable("no answer")
+
+    monkeypatch.setattr(LogTopics, "open", refuse)
+    with pytest.raises(LogUnavailable, match="no answer") as kept:
+        await KafkaLog.open("127.0.0.1:1", "log")
+    assert [each() for each in clients] == [None], kept
+
+
 class TestOutage:
     """Faults of the broker; slow, for a broker takes seconds to come back."""
 

@@ -75,6 +75,18 @@ def test_a_file_that_cannot_be_looked_at_is_not_taken_for_a_lost_one(
     use(file)
 
 
+def test_a_file_that_cannot_be_opened_is_told_with_where_to_look(
+    file: SqliteFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise apsw.CantOpenError("unable to open database file")
+
+    monkeypatch.setattr(apsw, "VFSFile", fail)
+    with pytest.raises(LogUnavailable, match=r"log\.db: unable to open database file$") as caught:
+        SqliteFile(tmp_path / "log.db", partitions=1)
+    assert "whether the disk that it is on can be read" in caught.value.hint
+
+
 @any_use
 def test_a_use_that_the_file_does_not_let_through_may_be_tried_again(
     file: SqliteFile, monkeypatch: pytest.MonkeyPatch, use: Callable[[SqliteFile], object]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +25,7 @@ from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, AuditTra
 from topicfold.runtime.fair_semaphore import ASKER
 from topicfold.runtime.past.states import MAX_AT_ONCE, Past, PastNamespace, Place
 from topicfold.runtime.snapshots import Snapshots
+from topicfold.snapshot.archive import Archive
 from topicfold.state.fold import PartitionState
 from topicfold.text.rfc3339 import brief_time_text
 
@@ -243,6 +245,21 @@ async def test_too_many_questions_to_the_table_of_history_are_refused(
     for asking in (past.position_at(PARTITION, 1), past.known_since(PARTITION), at(past, 5)):
         with pytest.raises(Overloaded, match="other queries of the past are already waiting"):
             await asking
+
+
+async def test_a_table_of_history_that_does_not_answer_leaves_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, log = threading.Event(), some_log()
+    compacted(log, tmp_path)
+    monkeypatch.setattr("topicfold.runtime.past.states.ARCHIVE_SECONDS", 0.01)
+    for question in ("ends", "first_time_ms"):
+        monkeypatch.setattr(Archive, question, lambda *_: answers.wait(10))
+    past = past_of(TrimmedLog(log, floor=len(log)), tmp_path)
+    with pytest.raises(Resync, match="the snapshot's history did not answer within 0 s"):
+        await past.position_at(PARTITION, 1)
+    assert await past.known_since(PARTITION) == ""
+    answers.set()
 
 
 async def test_what_was_built_is_kept_for_the_next_page() -> None:

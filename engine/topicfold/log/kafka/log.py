@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any, TypeVar
 
 from topicfold.errors import BadSetting, LogUnavailable
@@ -56,18 +57,23 @@ class KafkaLog:
                 f"topic {topic!r}: Kafka does not allow such a name",
                 hint="Use 1 to 249 of the characters A-Z a-z 0-9 . _ -",
             )
-        try:
-            topics = LogTopics(settings, bootstrap)
+        topics = LogTopics(settings, bootstrap)
+        with ExitStack() as undoing:
+            # Else its threads go on while the interpreter ends, which may crash.
+            undoing.callback(topics.close)
             require_producer({**settings, **PRODUCER})
-            found = await asyncio.to_thread(topics.open, topic, partitions)
-            return cls(settings, topics, found)
-        except LogDenied:
-            raise
-        except LogUnavailable as error:
-            raise LogUnavailable(
-                f"Kafka at {bootstrap}: {error.reason}",
-                hint="Is the broker running, and are its address and the security settings right?",
-            ) from error
+            try:
+                found = await asyncio.to_thread(topics.open, topic, partitions)
+            except LogDenied:
+                raise
+            except LogUnavailable as error:
+                raise LogUnavailable(
+                    f"Kafka at {bootstrap}: {error.reason}",
+                    hint="Is the broker running, and are its address and the security settings right?",
+                ) from error
+            log = cls(settings, topics, found)
+            undoing.pop_all()
+            return log
 
     def __init__(self, settings: Mapping[str, Any], topics: LogTopics, topic: LogTopic) -> None:
         self._topics = topics

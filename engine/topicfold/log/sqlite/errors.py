@@ -17,6 +17,8 @@ _SEEMS_DAMAGED = (
 )
 """SQLite itself does not distinguish these: a read that fails with EIO is also reported as `SQLITE_CORRUPT`."""
 
+_UNOPENED = "See whether the disk that it is on can be read: the system's own log may say more."
+
 
 def translated(error: apsw.Error, path: Path, connection: apsw.Connection | None = None) -> TopicfoldError:
     """Return our own error for one of SQLite's; for an I/O error, `connection` has the system's error number."""
@@ -29,6 +31,8 @@ def translated(error: apsw.Error, path: Path, connection: apsw.Connection | None
             return LogFull(f"the disk of {path} is full", hint=_room(path))
         case apsw.BusyError() | apsw.LockedError():
             return LogUnavailable(f"{path} is locked by another process")
+        case apsw.CantOpenError():
+            return LogUnavailable(f"{path}: {error}", hint=_UNOPENED)
         case apsw.IOError() if connection is not None and (number := connection.system_errno):
             hint = _room(path) if number == errno.ENOSPC else None
             return LogUnavailable(f"{path}: {error}: {os.strerror(number)}", hint=hint)

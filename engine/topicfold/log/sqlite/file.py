@@ -79,7 +79,7 @@ class SqliteFile:
         Raises:
             BadSetting: the SQLite library is too old, or the path cannot hold a file.
             WrongLog: the file is something else, or has a newer format.
-            LogUnavailable: the file is locked, or its disk is full.
+            LogUnavailable: the file is locked, or its disk is full or failing.
         """
         require_safe_sqlite(apsw.sqlite_lib_version())
         target = file_made(path)

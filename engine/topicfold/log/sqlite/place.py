@@ -9,6 +9,7 @@ from shlex import quote
 import apsw
 
 from topicfold.errors import LogUnavailable, WrongLog
+from topicfold.log.sqlite.errors import translated
 from topicfold.log.sqlite.plain_file import NEWEST, file_identity, newest_beside
 
 _BESIDE = (NEWEST, "-shm")
@@ -39,11 +40,15 @@ class OpenedPlace:
     """
 
     def __init__(self, path: Path, target: Path) -> None:
-        """Remember what is there now. `path` is what messages call it, `target` its real path."""
+        """Remember what is there now. `path` is what messages call it, `target` its real path.
+
+        Raises:
+            LogUnavailable: the file cannot be opened.
+        """
         self.is_lost = False
         self.identity = file_identity(target.stat())
         self._path, self._target = path, target
-        self._header = _opened(target)
+        self._header = _opened(target, path)
         beside = (target.with_name(target.name + suffix) for suffix in _BESIDE)
         self._identities = {each: file_identity(each.stat()) for each in (target, *beside) if each.exists()}
 
@@ -96,13 +101,14 @@ def require_own_newest(target: Path, path: Path) -> None:
 
     Raises:
         WrongLog: it belongs to the file that was there before.
+        LogUnavailable: the file cannot be opened.
 
     Source: `pagerOpenWalIfPresent` in SQLite's pager.
     """
     newest = newest_beside(target)
     if newest is None:
         return
-    file = _opened(target)
+    file = _opened(target, path)
     is_copy = _is_copy(file)
     file.xClose()
     if is_copy:
@@ -113,12 +119,18 @@ def require_own_newest(target: Path, path: Path) -> None:
         )
 
 
-def _opened(target: Path) -> apsw.VFSFile:
+def _opened(target: Path, path: Path) -> apsw.VFSFile:
     """Open a file to read its header, by way of SQLite.
 
     If this process closed the file itself, its other handles would lose their locks.
+
+    Raises:
+        LogUnavailable: it cannot be opened, as on a disk that fails.
     """
-    return apsw.VFSFile("", str(target), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        return apsw.VFSFile("", str(target), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    except apsw.Error as error:
+        raise translated(error, path) from error
 
 
 def _is_copy(file: apsw.VFSFile) -> bool:
