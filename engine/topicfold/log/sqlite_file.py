@@ -15,7 +15,7 @@ from typing import NamedTuple
 import apsw
 
 from topicfold.errors import BadSetting, TopicfoldError, WrongLog
-from topicfold.log.plain_file import file_made
+from topicfold.log.plain_file import NEWEST, file_made
 from topicfold.log.port import Entry
 from topicfold.log.sqlite_errors import translated
 from topicfold.log.sqlite_place import OpenedPlace, require_own_newest
@@ -102,6 +102,7 @@ class SqliteFile:
         self._path = path
         self._place = OpenedPlace(path, target)
         self.identity = self._place.identity
+        self.newest = target.with_name(target.name + NEWEST)
         self.partitions = len(self.bounds())
         self.checkpoint()
 
