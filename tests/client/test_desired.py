@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,27 @@ def problems_of(directory: Path, text: str) -> str:
     return refused.value.reason
 
 
+def test_of_a_long_file_only_a_part_has_entries_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    at_once: list[int] = []
+
+    def topics() -> Iterator[Topic]:
+        for number in range(600):
+            made.append(number)
+            yield topic(f"{ORDERS}-{number}")
+
+    def counted(data: Any, **_: Any) -> str:
+        at_once.append(len(made))
+        made.clear()
+        return write_yaml(data, is_ascii=False)
+
+    monkeypatch.setattr("topicfold.client.yaml_text.write_yaml", counted)
+    assert written(topics()).count("- name:") == 600
+    assert at_once == [256, 256, 88]
+
+
 def test_a_long_file_is_the_same_with_nodes_for_a_part_of_it_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    entries = entries_of(topic(f"{ORDERS}-{number}", labels={"n": f"{number}"}) for number in range(600))
+    entries = [*entries_of(topic(f"{ORDERS}-{number}", labels={"n": f"{number}"}) for number in range(600))]
     parts: list[int] = []
 
     def counted(data: Any, *arguments: Any, **options: Any) -> str:

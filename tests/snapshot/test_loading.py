@@ -134,6 +134,7 @@ def test_what_only_some_topics_have_comes_with_them() -> None:
     assert_same(state, folded(log))
     assert (len(table.partitions), len(table.kafka_names), len(table.ending), len(table.grants)) == (1, 1, 1, 1)
     assert (len(table.non_persistent), len(table.system)) == (1, 1)
+    assert [table.keys[number] for number in table.named.of("elsewhere")] == ["b"]
 
 
 def test_names_of_many_segments_are_found_as_in_a_folded_state() -> None:

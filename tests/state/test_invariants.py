@@ -147,6 +147,20 @@ def test_a_wrong_name_in_kafka_is_found(state: PartitionState, table: TopicTable
     assert says(state, "orders does not fit its record: kafka_name")
 
 
+def test_a_topic_that_is_listed_by_a_name_in_kafka_and_has_none_is_found(
+    state: PartitionState, table: TopicTable
+) -> None:
+    table.named.replace(0, None, "legacy")
+    assert check(state) == ["public/default: listed as naming Kafka topic legacy, wrongly: orders"]
+
+
+def test_a_topic_that_is_not_listed_by_its_name_in_kafka_is_found(state: PartitionState, table: TopicTable) -> None:
+    fold(state, [topic_put(7, LIFE, an_id(3), payload=encode_record(TopicRecord(kafka_name="legacy")))])
+    assert check(state) == []
+    table.named.replace(0, "legacy", None)
+    assert says(state, "orders does not fit its record: kafka_name_index")
+
+
 def test_a_topic_that_waits_for_nothing_and_is_said_to_is_found(state: PartitionState, table: TopicTable) -> None:
     table.pending.add(0)
     assert says(state, "orders does not fit its record: pending")

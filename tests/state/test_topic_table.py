@@ -117,10 +117,10 @@ def test_names_in_kafka_and_pending_steps_are_indexed_while_they_last() -> None:
     record = TopicRecord(kafka_name="legacy", pending=Pending(Step.MAKE))
     named = live(1)._replace(payload_schema=2, payload=encode_record(record))
     found = table(("a", live(1)), ("b", named))
-    assert (found.kafka_names, found.pending) == ({1: "legacy"}, {1})
+    assert (found.kafka_names, found.named.of("legacy"), found.pending) == ({1: "legacy"}, (1,), {1})
     for gone in (live(2), dead(2)):
         after = table(("b", named), ("b", gone))
-        assert (after.kafka_names, after.pending) == ({}, set())
+        assert (after.kafka_names, after.named.of("legacy"), after.pending) == ({}, (), set())
 
 
 def test_columns_show_what_rows_show() -> None:

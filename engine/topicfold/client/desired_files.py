@@ -87,8 +87,8 @@ def read_files(paths: Iterable[Path]) -> list[Desired]:
     return [found[name] for name in sorted(found)]
 
 
-def entries_of(topics: Iterable[Topic], *, is_whole: bool = False) -> list[dict[str, Any]]:
-    """Return what files say of these topics, in JSON's values. What is empty is left out, so that it stays as it is.
+def entries_of(topics: Iterable[Topic], *, is_whole: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield what files say of these topics, in JSON's values. What is empty is left out, so that it stays as it is.
 
     With `is_whole` it is named: to apply that takes away what has come since.
 
@@ -96,7 +96,7 @@ def entries_of(topics: Iterable[Topic], *, is_whole: bool = False) -> list[dict[
         Forbidden, Undecodable: the server did not show the policies of one, or cannot read its record; a file without
             them would not say so.
     """
-    return [_entry(topic.readable(), is_whole) for topic in topics]
+    return (_entry(topic.readable(), is_whole) for topic in topics)
 
 
 def write_entries(entries: Iterable[Mapping[str, Any]], *, is_ascii: bool = False) -> str:

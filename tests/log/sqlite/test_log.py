@@ -28,6 +28,7 @@ from topicfold.log.identity import establish_identity
 from topicfold.log.port import Entry, LogFull, SettingProblem
 from topicfold.log.sqlite import SqliteLog
 from topicfold.log.sqlite import delivery as sqlite_delivery
+from topicfold.log.sqlite import worker as sqlite_worker
 from topicfold.log.sqlite.file import SqliteFile, require_safe_sqlite
 
 RECOVERY = Path(__file__).parents[3] / "docs" / "recovery.md"
@@ -152,6 +153,52 @@ async def test_a_copy_of_a_young_log_without_its_write_ahead_log_is_the_same_log
     opened = await SqliteLog.open(copy_of_the_file_alone(path))
     assert await establish_identity(opened, b"a new log's id..") == identity
     await opened.close()
+
+
+async def at_rest(log: SqliteLog) -> None:
+    """Return once the thread waits for somebody to write."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not log._worker._is_resting:  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of writes")
+async def test_an_idle_log_is_hardly_looked_at_and_what_anybody_appends_is_seen_at_once(
+    log: SqliteLog, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_delivery, "_AWAKE_SECONDS", 0.01)
+    monkeypatch.setattr(sqlite_worker, "RESTING_SECONDS", 10 * PATIENCE_SECONDS)
+    looks, version = [0], SqliteFile.version
+
+    def counted(file: SqliteFile) -> int:
+        looks[0] += 1
+        return version(file)
+
+    monkeypatch.setattr(SqliteFile, "version", counted)
+    other = await SqliteLog.open(path)
+    following = Following(log)
+    await at_rest(log)
+    before = looks[0]
+    await asyncio.sleep(0.2)
+    assert looks[0] < before + 20
+    for count, writer in enumerate((other, log, other), 1):
+        writer.append(0, b"x", never)
+        await following.seen(count)
+        await at_rest(log)
+    assert (await log.end_offsets())[0] == 3
+    await other.close()
+
+
+async def test_where_the_system_does_not_tell_of_writes_what_others_append_is_looked_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_worker, "file_bell", lambda _: None)
+    log, other = [await SqliteLog.open(path, partitions=3) for _ in range(2)]
+    following = Following(log)
+    other.append(0, b"x", never)
+    assert [entry.value for entry in await following.seen(1)] == [b"x"]
+    for each in (log, other):
+        await each.close()
 
 
 async def test_while_nothing_is_appended_the_file_takes_in_what_was(

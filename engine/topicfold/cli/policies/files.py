@@ -104,17 +104,17 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT, at: 
     with activity(session.is_progress_shown) as begin, no_collection():
         begin(f"asking the server for the topics of {', '.join(namespaces)}")
         places = namespaces_in_one_query(session, namespaces, is_all=False, by_name=at is not None)
-        found = session.client.find_topics(namespaces=places, with_system_topics=True, at=at)
-        entries = entries_of(found.topics, is_whole=at is not None)
+        topics = session.client.find_topics(namespaces=places, with_system_topics=True, at=at).topics
+    entries = entries_of(topics, is_whole=at is not None)
     if file != STDOUT:
         with activity(session.is_progress_shown) as begin:
-            begin(f"writing {counted(len(entries), 'topic')} to {file}")
+            begin(f"writing {counted(len(topics), 'topic')} to {file}")
             write_whole(Path(file), write_entries(entries).encode())
-        session.output.note(f"wrote {counted(len(entries), 'topic')} to {file}")
+        session.output.note(f"wrote {counted(len(topics), 'topic')} to {file}")
     elif session.output.format is OutputFormat.TABLE:
         sys.stdout.write(write_entries(entries, is_ascii=not is_unicode()))
     else:
-        session.output.show({"topics": entries}, [entry["name"] for entry in entries], (), ())
+        session.output.show({"topics": [*entries]}, [topic.name for topic in topics], (), ())
 
 
 @command(app, "diff")

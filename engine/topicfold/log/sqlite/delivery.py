@@ -1,9 +1,11 @@
 """What the thread of a SQLite log hands to the loop, in the order of the log.
 
 The thread's own commits are handed over at once, without reading them back; every 2 ms it checks whether another
-process has committed. What the loop has not taken yet is bounded: beyond that, the thread stops reading ahead. In each
-of its turns the loop takes only a few milliseconds' worth; otherwise a node that starts would fold for two seconds
-before anything else had a turn. If nobody commits for some seconds, the write-ahead log is copied into the file.
+process has committed. Where the system says when the write-ahead log is written to (`file_bell`), it rests until then,
+and checks every 2 ms only for as long as such a commit may take. What the loop has not taken yet is bounded: beyond
+that, the thread stops reading ahead. In each of its turns the loop takes only a few milliseconds' worth; otherwise a
+node that starts would fold for two seconds before anything else had a turn. If nobody commits for some seconds, the
+write-ahead log is copied into the file.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ from topicfold.log.port import Deliver, Entry, Fault
 from topicfold.log.sqlite.file import SqliteFile
 
 _POLL_SECONDS = 0.002
+RESTING_SECONDS = 0.1
+"""How often it checks at rest, for nothing says when a commit ends that takes a disk longer than `_AWAKE_SECONDS`."""
+_AWAKE_SECONDS = 0.25
 _QUIET_SECONDS = 2.0
 """How long nobody must have committed before a checkpoint, which delays an append that comes just then by
 milliseconds."""
@@ -54,6 +59,7 @@ class SqliteDelivery:
         self._handed_out_bytes = 0
         self._taken_bytes = 0
         self._checkpoint_at = 0.0
+        self._awake_until = 0.0
         self._due: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._is_giving = False
 
@@ -63,6 +69,16 @@ class SqliteDelivery:
         if not self._follow:
             return None
         return 0.0 if self._is_behind and self._has_room() else _POLL_SECONDS
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether there is nothing to look for until somebody writes to the write-ahead log."""
+        is_done = self._follow is not None and not self._is_behind and self._has_room()
+        return is_done and time.monotonic() >= self._awake_until
+
+    def stir(self) -> None:
+        """Look often for some time: somebody commits."""
+        self._awake_until = time.monotonic() + _AWAKE_SECONDS
 
     def begin(self, follow: Follow) -> None:
         """Start delivering as `follow` says."""
@@ -118,6 +134,7 @@ class SqliteDelivery:
                 self._fetch_partition(file, follow, partition, bounds[partition].end)
         except LogUnavailable:
             self._version, self._is_behind = -1, False
+            self.stir()
 
     def _fetch_partition(self, file: SqliteFile, follow: Follow, partition: int, end: int) -> None:
         position = follow.positions[partition]

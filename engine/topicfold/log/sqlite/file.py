@@ -18,7 +18,7 @@ from topicfold.errors import BadSetting, TopicfoldError, WrongLog
 from topicfold.log.port import Entry
 from topicfold.log.sqlite.errors import translated
 from topicfold.log.sqlite.place import OpenedPlace, require_own_newest
-from topicfold.log.sqlite.plain_file import file_made
+from topicfold.log.sqlite.plain_file import NEWEST, file_made
 
 APPLICATION_ID = int.from_bytes(b"TFLG", "big")
 FORMAT = 1
@@ -102,6 +102,7 @@ class SqliteFile:
         self._path = path
         self._place = OpenedPlace(path, target)
         self.identity = self._place.identity
+        self.newest = target.with_name(target.name + NEWEST)
         self.partitions = len(self.bounds())
         self.checkpoint()
 

@@ -18,8 +18,9 @@ import structlog
 
 from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError
 from topicfold.log.port import Failed
-from topicfold.log.sqlite.delivery import Follow, SqliteDelivery
+from topicfold.log.sqlite.delivery import RESTING_SECONDS, Follow, SqliteDelivery
 from topicfold.log.sqlite.file import SqliteFile
+from topicfold.log.sqlite.file_bell import FileBell, file_bell
 
 
 class Append(NamedTuple):
@@ -61,6 +62,8 @@ class SqliteWorker:
         self._thread = threading.Thread(target=self._run, name="topicfold-sqlite", daemon=True)
         self._is_stopping = False
         self._delivery = SqliteDelivery(self._post)
+        self._bell: FileBell | None = None
+        self._is_resting = False
 
     async def start(self) -> int:
         """Start the thread; return the file's number of partitions once it is open.
@@ -75,7 +78,7 @@ class SqliteWorker:
             return await self._started
         except asyncio.CancelledError:
             # The caller gets no log that it could close, so end the thread here: it would keep the file open.
-            self._commands.put(None)
+            self._put(None)
             raise
 
     @property
@@ -95,7 +98,7 @@ class SqliteWorker:
 
     def put(self, command: Append | Follow) -> None:
         """Queue `command`; after `stop` it is ignored."""
-        self._commands.put(command)
+        self._put(command)
 
     async def ask(self, question: Callable[[SqliteFile], T]) -> T:
         """Return the result of `question`, which runs in the thread after all appends that were put before.
@@ -104,16 +107,22 @@ class SqliteWorker:
             LogUnavailable: the file is locked, its disk is failing, or the thread met a fault.
         """
         answer: asyncio.Future[T] = self._loop.create_future()
-        self._commands.put(Ask(question, answer))
+        self._put(Ask(question, answer))
         return await answer
 
     async def stop(self) -> None:
         """Return once the thread has done everything put before, closed the file, and ended."""
         self._is_stopping = True
         self._delivery.end()
-        self._commands.put(None)
+        self._put(None)
         await self._ended.wait()
         self._thread.join()
+
+    def _put(self, command: Command) -> None:
+        self._commands.put(command)
+        bell = self._bell
+        if self._is_resting and bell is not None:
+            bell.wake()
 
     def _run(self) -> None:
         try:
@@ -125,13 +134,20 @@ class SqliteWorker:
             self._post(_settle, self._started, None, OperatorNeeded(f"opening the log failed: {error!r}"))
             return
         self._post(_settle, self._started, file.partitions, None)
+        self._bell = file_bell(file.newest)
         try:
             self._work(file)
         finally:
             try:
                 file.close()
             finally:
-                self._post(self._ended.set)
+                self._post(self._on_ended)
+
+    def _on_ended(self) -> None:
+        if self._bell is not None:
+            self._bell.close()
+            self._bell = None
+        self._ended.set()
 
     def _work(self, file: SqliteFile) -> None:
         try:
@@ -197,12 +213,26 @@ class SqliteWorker:
     def _waiting_commands(self) -> list[Command]:
         """Return all waiting commands; if there are none, wait for one, or until it is time to look for new records."""
         commands: list[Command] = []
+        patience = 0.0 if self._has_rested() else self._delivery.patience_seconds
         try:
-            commands.append(self._commands.get(timeout=self._delivery.patience_seconds))
+            commands.append(self._commands.get(timeout=patience))
             while True:
                 commands.append(self._commands.get_nowait())
         except queue.Empty:
             return commands
+
+    def _has_rested(self) -> bool:
+        """Wait for a command, or for somebody to write to the file, if nothing else is to be done; return whether.
+
+        A command that is put after the queue was looked at finds that this thread rests.
+        """
+        if self._bell is None or not self._delivery.is_resting:
+            return False
+        self._is_resting = True
+        if self._commands.empty() and self._bell.is_rung(RESTING_SECONDS):
+            self._delivery.stir()
+        self._is_resting = False
+        return True
 
     def _commit(self, file: SqliteFile, appends: Sequence[Append]) -> None:
         try:
