@@ -124,6 +124,9 @@ def own_broker(worker_broker: object) -> Iterator[object]:
 
     assert isinstance(worker_broker, KafkaProcess)
     yield worker_broker
+    if worker_broker.is_paused:
+        # One that slept may need longer to be itself again than to start.
+        worker_broker.kill()
     if not worker_broker.is_running:
         worker_broker.restart()
 
