@@ -53,11 +53,13 @@ def test_records_are_printed_a_line_each(run: Run, orders: str, topics: Topics) 
 def test_it_ends_once_nothing_more_comes(run: Run, orders: str, topics: Topics) -> None:
     told = run("consume", "-l", "team=pay", "--bootstrap", topics.bootstrap, "--idle-seconds", "4")
     assert (told.code, len(told.out.splitlines())) == (0, 3)
+    assert told.err.endswith("\n3 messages; none has come for 4 s\n")
 
 
 def test_it_ends_as_unreachable_where_kafka_gives_it_nothing_to_read(run: Run, client: Client) -> None:
     words = ("consume", "-l", "team=pay", "--bootstrap", "127.0.0.1:1", "--idle-seconds", "1")
-    assert run(*words).code == 0
+    told = run(*words)
+    assert (told.code, told.err.splitlines()[-1]) == (0, "0 messages; none has come for 1 s")
     client.create_topic("orders", labels={"team": "pay"})
     told = run(*words)
     assert (told.code, "error: Kafka gave this consumer no partition to read within 1 s\n" in told.err) == (6, True)

@@ -58,6 +58,11 @@ def test_the_clusters_of_another_version_are_called_so(run: Run, client: Client)
     assert run("clusters", "delete", "west", "--if-match", "x").err.startswith("error: the clusters have another ver")
 
 
+def test_what_stands_in_a_topics_way_is_not_looked_at_as_that_topic() -> None:
+    error = errors.AlreadyExists("the Kafka topic orders exists with 3 partitions, not 1", hint="take it over")
+    assert next_step(error, "topics create", {"topic": "orders"}) == "take it over"
+
+
 def test_partitions_that_cannot_become_fewer_are_begun_anew(run: Run, client: Client) -> None:
     client.create_topic("orders", partitions=4)
     hint = hint_of(run("topics", "update-partitioned-topic", "orders", "--partitions", "2").err)

@@ -126,6 +126,22 @@ def test_partitioned_topics_are_made_grown_and_deleted_by_their_own_commands(run
     assert run("topics", "delete-partitioned-topic", "orders").code == 0
 
 
+def test_a_topic_that_is_made_again_says_how_to_restore_what_it_had(run: Run, client: Client) -> None:
+    client.create_topic("orders", labels={"tier": "gold"})
+    client.delete_topic("orders")
+    told = run("topics", "create", "orders").err.splitlines()
+    assert told[1].startswith("a topic of that name was deleted before; topicfold rollback --to ")
+    assert told[1].endswith(" persistent://public/default/orders restores its labels, properties and policies")
+    assert run(*told[1].partition("; topicfold ")[2].split(" restores")[0].split()).code == 0
+    assert client.get_labels("orders") == {"tier": "gold"}
+
+
+def test_a_topic_that_is_made_again_after_one_that_had_nothing_says_nothing_of_it(run: Run, client: Client) -> None:
+    client.create_topic("orders", partitions=2)
+    client.delete_topic("orders")
+    assert run("topics", "create", "orders").err == "created persistent://public/default/orders\n"
+
+
 def test_a_change_passes_its_reason_etag_and_key_on(run: Run, client: Client) -> None:
     etag = client.create_topic("orders").etag
     change = ("topics", "set-custom-labels", "orders", "--labels", "a=b", "--if-match", etag)

@@ -16,6 +16,7 @@ from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.output import Output
 from topicfold.cli.watch import Lines, follow, frame_data
 from topicfold.client import Added, Bookmark, Client, Deleted, Frame, Match, Modified, Reset
+from topicfold.errors import Forbidden
 
 ORDERS = "persistent://public/default/orders"
 SYSTEM = "persistent://public/default/__change_events"
@@ -48,6 +49,11 @@ def test_changes_are_shown_with_what_differs_and_who_did_it() -> None:
         "RESET     too old",
         "",
     ]
+
+
+def test_a_change_that_left_the_labels_alone_is_shown_with_what_else_changed() -> None:
+    frame = Modified("c1", match(tier="gold"), {"tier": "gold"}, ("ann",), "2026-01-02T03:04:05.678Z")
+    assert Lines().text(frame, "partitions: 2 → 3").endswith(f"{ORDERS}  partitions: 2 → 3  by ann")
 
 
 def test_names_line_up_under_the_longest_so_far() -> None:
@@ -99,6 +105,36 @@ def test_a_watch_goes_on_until_it_is_interrupted_and_another_goes_on_from_there(
     client.delete_topic("orders")
     assert told is not None
     assert start("watch", "-l", "team=pay", "--since", told[1], "-o", "name").line() == ORDERS
+
+
+def test_what_changed_besides_labels_is_shown_to_people_as_the_history_has_it(
+    start: Start, client: Client, run: Run
+) -> None:
+    client.create_topic("orders")
+    watching = start("watch", "--match", "orders")
+    assert watching.line().endswith(f"ADDED     {ORDERS}")
+    client.set_policy("orders", "retentionPolicies", {"retentionTimeInMinutes": 9, "retentionSizeInMB": -1})
+    assert watching.line().endswith(
+        f"MODIFIED  {ORDERS}  policies.local.retentionPolicies.retentionSizeInMB: – → -1, "
+        "policies.local.retentionPolicies.retentionTimeInMinutes: – → 9  by anonymous"
+    )
+
+
+def test_a_watch_that_may_not_read_the_history_goes_on_without_it(
+    client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class OneChange(Told):
+        def __next__(self) -> Frame:
+            super().__next__()
+            return Modified(self.cursor, match(), {})
+
+    def refused(*_: object, **__: object) -> None:
+        raise Forbidden("no")
+
+    monkeypatch.setattr(client, "history", refused)
+    output = Output(OutputFormat.TABLE, ColorMode.NEVER, is_quiet=False)
+    follow(cast(Any, SimpleNamespace(output=output, client=client)), cast(Any, OneChange(1)))
+    assert capsys.readouterr().out.endswith(f"MODIFIED  {ORDERS}  (labels as before)\n")
 
 
 @pytest.mark.parametrize("words", [["watch", "--match", "**"], ["topics", "list", "-w"]])
@@ -211,12 +247,26 @@ def test_where_nothing_matches_yet_it_says_that_it_waits(start: Start, client: C
 
 
 def test_topics_that_match_at_the_start_line_up_from_the_first_on(start: Start, client: Client) -> None:
-    for name in ("orders", "orders-of-the-eu"):
+    for name in ("orders-of-the-eu", "orders"):
         client.create_topic(name, labels={"team": "pay"})
     watching = start("watch", "-l", "team=pay")
-    assert {line.index("team=pay") for line in (watching.line(), watching.line())} == {
+    lines = [watching.line(), watching.line()]
+    assert {line.index("team=pay") for line in lines} == {
         len(f"2026-01-02T03:04:05.678Z  MODIFIED  {ORDERS}-of-the-eu  ")
     }
+    assert [line.split()[2] for line in lines] == [ORDERS, f"{ORDERS}-of-the-eu"]
+
+
+def test_what_was_held_back_of_a_start_that_was_cut_off_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    class CutOff(Told):
+        def __next__(self) -> Frame:
+            number = next(self._left)
+            self.cursor = "c" if number == 4 else ""
+            return [Added("", match()), Reset("cut"), Added("", match()), Bookmark("c", is_initial=True)][number - 1]
+
+    output = Output(OutputFormat.TABLE, ColorMode.NEVER, is_quiet=False)
+    follow(cast(Any, SimpleNamespace(output=output)), cast(Any, CutOff(4)))
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["RESET", "ADDED"]
 
 
 def test_a_list_that_is_watched_goes_on_with_what_changes(start: Start, client: Client) -> None:

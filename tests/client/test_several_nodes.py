@@ -8,8 +8,9 @@ import httpx2
 import pytest
 
 from tests.client.served import serving
-from topicfold.client import Client
-from topicfold.errors import AlreadyExists, KeyReused, TopicNotFound
+from topicfold.client import Added, AsyncClient, Client, RetryRule
+from topicfold.client.errors import ServerUnreachable
+from topicfold.errors import AlreadyExists, InvalidRequest, KeyReused, TopicNotFound
 
 
 class EachToTheNext(httpx2.HTTPTransport):
@@ -25,6 +26,8 @@ class EachToTheNext(httpx2.HTTPTransport):
 
 
 LATE = (0.0, 0.02, 0.04)
+AWAY = "http://127.0.0.1:1"
+ORDERS = "persistent://public/default/orders"
 
 
 def test_every_write_is_read_at_once_on_the_next_node_however_late_it_is() -> None:
@@ -68,6 +71,36 @@ def test_without_that_a_late_node_answers_what_it_has() -> None:
         client.get_labels("orders")
         client.set_labels("orders", {"n": "1"})
         assert client.get_topic("orders").labels == {}
+
+
+@pytest.mark.parametrize("urls", ["{away},{there}", "{there}/ , {away}"])
+def test_of_several_nodes_the_next_is_asked_where_one_is_away(urls: str) -> None:
+    with serving() as (there,), Client(urls.format(away=AWAY, there=there)) as client:
+        client.create_topic("orders")
+        with client.watch() as frames:
+            assert isinstance(next(frames), Added)
+        assert client.list_topics("public/default") == (ORDERS,)
+
+
+async def test_the_same_holds_in_an_event_loop() -> None:
+    with serving() as (there,):
+        async with AsyncClient(f"{AWAY},{there}") as client:
+            await client.create_topic("orders")
+            async with client.watch() as frames:
+                assert isinstance(await anext(frames), Added)
+
+
+def test_where_all_are_away_the_one_that_was_asked_last_is_named() -> None:
+    retry = RetryRule(max_attempts=2, first_delay_seconds=0.001)
+    with Client(f"{AWAY}/a,{AWAY}/b", retry=retry) as client, pytest.raises(ServerUnreachable, match=f"{AWAY}/b: "):
+        client.list_tenants()
+
+
+@pytest.mark.parametrize("url", ["http://a,", ",", "http://a,ftp://b", "http://a,http://me:pw@b"])
+def test_each_of_several_must_be_the_url_of_a_server(url: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        Client(url)
+    assert "pw" not in refused.value.reason
 
 
 def test_a_key_sent_again_to_another_node_is_applied_once() -> None:

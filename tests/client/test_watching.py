@@ -30,12 +30,21 @@ CHANGES = tuple(added(f"t{number}", f"c{number}") for number in range(1, 6))
 class Play:
     """A watch that gets these streams in turn; keeps what it asked for, its pauses and its frames."""
 
-    def __init__(self, *streams: Stream, since: str = "", initial: bool = True, max_attempts: int = 3) -> None:
+    def __init__(
+        self,
+        *streams: Stream,
+        since: str = "",
+        initial: bool = True,
+        max_attempts: int = 3,
+        others: tuple[str, ...] = (),
+    ) -> None:
+        self.urls: list[str] = []
         self.asked: list[Query] = []
         self.pauses: list[float] = []
         self.frames: list[Frame] = []
         asked = Asked.of("public/default", None, None, None, None)
-        self.watching = Watching(WatchQuery(asked, since, initial), Server("http://h"), RetryRule(max_attempts))
+        server = Server("http://h", others=others)
+        self.watching = Watching(WatchQuery(asked, since, initial), server, RetryRule(max_attempts))
         self._streams = iter(streams)
         self._reading: Iterator[bytes | NoAnswer | Interrupted] = iter(())
 
@@ -46,11 +55,12 @@ class Play:
             step = steps.send(event)
             event = None
             match step:
-                case Open(query):
+                case Open(query, url):
                     stream = next(self._streams, None)
                     if stream is None:
                         return self.frames
                     self.asked.append(query)
+                    self.urls.append(url)
                     event = self._opened(stream)
                 case Read():
                     event = next(self._reading, b"")
@@ -72,6 +82,12 @@ class Play:
 
 def problem(status: int, code: str, **headers: str) -> Answer:
     return Answer(status, headers, {"code": code, "detail": "because"})
+
+
+def test_a_stream_that_breaks_off_is_gone_on_with_on_the_next_node_and_one_that_ends_on_the_same() -> None:
+    play = Play([*START, CUT], [CHANGES[0]], [CHANGES[1], CUT], [], others=("http://i",))
+    play.run()
+    assert play.urls == ["http://h", "http://i", "http://i", "http://h"]
 
 
 def test_a_watch_begins_with_the_start_state_and_resumes_behind_the_last_frame() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
@@ -38,6 +39,13 @@ def test_every_member_of_a_new_record_is_shown_down_to_its_parts() -> None:
     assert [(path, new) for path, old, new in differences(None, FULL) if old is None] == FULL_AS_SHOWN
 
 
+def test_policies_that_are_all_gone_are_told_of_once_more_when_they_are_forgotten() -> None:
+    emptied, forgotten = TopicRecord(local=MappingProxyType({}), labels={"a": "b"}), TopicRecord(labels={"a": "b"})
+    removed = differences(replace(FULL, local=FULL.local), replace(FULL, local=MappingProxyType({})))
+    assert (("policies", "local"), None, {}) not in removed
+    assert differences(emptied, forgotten) == ((("policies", "local"), {}, None),)
+
+
 def test_every_member_of_a_record_that_ended_is_shown_as_lost() -> None:
     assert [(path, old) for path, old, new in differences(FULL, None) if new is None] == FULL_AS_SHOWN
 
@@ -49,7 +57,7 @@ def test_every_member_of_a_record_that_ended_is_shown_as_lost() -> None:
         (FULL, FULL, []),
         (TopicRecord(labels={"a": "1"}), TopicRecord(labels={"a": "2"}), [(("labels", "a"), "1", "2")]),
         (TopicRecord(labels={"a.b": "1"}), TopicRecord(), [(("labels", "a.b"), "1", None)]),
-        (TopicRecord(local={}), TopicRecord(), []),
+        (TopicRecord(local={}), TopicRecord(), [(("policies", "local"), {}, None)]),
         (TopicRecord(2), TopicRecord(4), [(("partitions",), 2, 4)]),
         (TopicRecord(), TopicRecord(local={"offloadPolicies": {}}),
          [(("policies", "local", "offloadPolicies"), None, {})]),

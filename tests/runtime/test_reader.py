@@ -163,7 +163,7 @@ def test_where_topics_cannot_be_indexed_their_partition_is_withheld_and_no_other
     born = topic_put(2, an_id(1), operations=(operation(2),))
     reader.deliver([*entries(MADE, encode_event(born), partition=mine), Entry(1 - mine, 0, b"")])
     assert [(each, fault.reason) for each, fault in reader.faults.items()] == [
-        (mine, "storing failed: not enough memory")
+        (mine, "storing failed in the batch that ends at offset 1: not enough memory")
     ]
     assert withheld == [mine]
 
@@ -173,7 +173,7 @@ def test_what_could_not_be_stored_is_not_tried_again_by_who_asks_for_a_digest(mo
     reader = reader_of(state)
     monkeypatch.setattr(topic_table, "hash_of", raising(ZeroDivisionError("by zero")))
     reader.deliver(entries(MADE, encode_event(topic_put(2, an_id(1)))))
-    assert reader.faults[0].reason == "storing failed: ZeroDivisionError('by zero')"
+    assert reader.faults[0].reason == "storing failed in the batch that ends at offset 1: ZeroDivisionError('by zero')"
     assert state.mark().position == 2
 
 
@@ -221,7 +221,8 @@ def test_where_somebody_could_not_be_told_of_a_batch_its_partitions_are_withheld
     reader.deliver([Entry(0, 0, b""), Entry(2, 0, b"")])
     reader.deliver([Entry(0, 1, b""), Entry(1, 0, b"")])
     assert sorted(withheld) == sorted(reader.faults) == [0, 1, 2]
-    assert reader.faults[2].reason == "telling of changes failed: not enough memory"
+    place = "in the batch that ends at offset 0"
+    assert reader.faults[2].reason == f"telling of changes failed {place}: not enough memory"
     assert ([state.position for state in states], told) == ([1, 1, 1], [])
 
 

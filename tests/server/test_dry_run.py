@@ -31,6 +31,7 @@ def positions(rest: RestNode) -> dict[int, int]:
         ("PUT", OTHER, {"labels": {"team": "pay"}, "partitions": 3}),
         ("PUT", OTHER, None),
         ("PUT", f"/api/v1/topics/public/default/{'x' * 250}", {"kafkaName": "short"}),
+        ("DELETE", NATIVE, None),
     ],
 )
 async def test_a_change_that_would_do_is_answered_with_204_and_not_done(
@@ -67,6 +68,8 @@ async def test_a_rollback_that_would_do_is_answered_with_204_and_not_done(orders
         ("PUT", OTHER, local(shadowTopics=["persistent://public/default/lost"])),
         ("PUT", "/api/v1/topics/no/where/other", None),
         ("PUT", f"/api/v1/topics/public/default/{'x' * 250}", None),
+        ("DELETE", OTHER, None),
+        ("DELETE", "/api/v1/topics/no/where/other", None),
         ("POST", ROLLBACK, {"to": "99"}),
         ("POST", ROLLBACK, {"to": "latest"}),
     ],

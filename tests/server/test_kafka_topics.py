@@ -131,9 +131,14 @@ async def test_a_kafka_topic_with_other_partitions_is_409_and_says_their_number(
     answer = await rest.send("PUT", ADMIN)
     assert answer.status_code == 409
     assert "exists with 3 partitions, not 1" in answer.json()["reason"]
+    again = "topicfold topics create-partitioned-topic --partitions 3 persistent://public/default/orders"
+    assert answer.json()["hint"] == f"{again} takes it over, with its messages"
     await cluster.create("refunds", 1)
     answer = await rest.send("PUT", "/api/v1/topics/public/default/refunds", {"partitions": 5})
     assert "exists with 1 partition, not 5" in answer.json()["reason"]
+    assert answer.json()["hint"].startswith("topicfold topics create persistent://public/default/refunds takes it over")
+    answer = await rest.send("PUT", "/api/v1/topics/public/default/other", {"kafkaName": "orders"})
+    assert (answer.status_code, answer.json()["hint"]) == (409, "")
 
 
 @pytest.mark.parametrize("adopt", ["", "&adopt=true"])
@@ -176,8 +181,9 @@ async def test_a_doctor_says_why_the_cluster_does_not_answer_until_it_does(clust
         assert (await rest.get("/api/v1/doctor"))["problems"] == []
 
 
-async def test_a_doctor_warns_of_topics_that_are_gone_from_a_followed_cluster(cluster: WilfulCluster) -> None:
-    async with told_of(cluster, follows=True) as (rest, upkeep):
+@pytest.mark.parametrize("follows", [True, False])
+async def test_a_doctor_warns_of_topics_that_are_gone_from_the_cluster(cluster: WilfulCluster, follows: bool) -> None:
+    async with told_of(cluster, follows=follows) as (rest, upkeep):
         for name in ("orders", "bills"):
             await rest.done("PUT", f"/api/v1/topics/public/default/{name}", {"partitions": 2})
         await upkeep.run_once()
@@ -191,6 +197,21 @@ async def test_a_doctor_warns_of_topics_that_are_gone_from_a_followed_cluster(cl
             {"what": "1 recorded topic is not in Kafka", "next": names_them},
             {"what": "1 recorded topic is of fewer partitions in Kafka", "next": names_them},
         ]
+
+
+async def test_a_doctor_does_not_look_for_topics_where_kafka_is_away_or_none_of_the_nodes_business(
+    cluster: WilfulCluster,
+) -> None:
+    async with told_of(cluster, adopts_only=True) as (rest, upkeep):
+        await rest.done("PUT", NATIVE, {})
+        await upkeep.run_once()
+        assert (await rest.get("/api/v1/doctor"))["warnings"] == []
+    async with told_of(cluster) as (rest, upkeep):
+        await rest.done("PUT", NATIVE, {})
+        await upkeep.run_once()
+        await cluster.delete("orders")
+        cluster.is_reachable = False
+        assert (await rest.get("/api/v1/doctor"))["warnings"] == []
 
 
 async def test_a_doctor_warns_of_a_step_that_kafka_does_not_allow_until_it_does(cluster: WilfulCluster) -> None:

@@ -97,7 +97,7 @@ def _hidden(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def shared_options(
-    url: Annotated[str | None, typer.Option(help="URL of the server.", metavar="URL")] = None,
+    url: Annotated[str | None, typer.Option(help="URL of the server, or URL,URL of nodes.", metavar="URL")] = None,
     token: Annotated[str | None, typer.Option(help="Token to authenticate with.", metavar="TOKEN")] = None,
     token_file: Annotated[str | None, typer.Option(help="File that holds the token.", metavar="FILE")] = None,
     tls_ca_file: Annotated[str | None, typer.Option(help="CA of the server's certificate.", metavar="FILE")] = None,

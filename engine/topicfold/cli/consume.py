@@ -28,6 +28,7 @@ from topicfold.cli.query_options import (
 from topicfold.cli.session import Session
 from topicfold.cli.stdout_reader import require_reader
 from topicfold.errors import InvalidRequest
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.client import LabelConsumer
@@ -240,6 +241,7 @@ def _print(
         while max_records is None or count < max_records:
             if time.monotonic() - heard > idle_seconds:
                 _require_assignment(session, consumer, idle_seconds)
+                session.output.note(f"{counted(count, 'message')}; none has come for {idle_seconds:g} s")
                 return
             with step():
                 message = consumer.poll(_POLL_SECONDS)

@@ -9,7 +9,7 @@ import typer
 from topicfold.cli.server_settings import needed_packages
 from topicfold.cli.session import Session
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to serve on; 0 takes a free one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="Port to serve on; 0 takes a free one.")]
 
 
 def demo(session: Session, port: Port = 8080) -> None:

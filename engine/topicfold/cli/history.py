@@ -12,7 +12,6 @@ from topicfold.cli.completion import complete_versions
 from topicfold.cli.output import value_text
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
-from topicfold.errors import InvalidRequest
 from topicfold.model.names import parse_topic
 from topicfold.text.counting import counted
 
@@ -60,6 +59,8 @@ def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
 def rollback(session: Session, topic: Topic, to: To, yes: Yes = False) -> None:
     """Restore an earlier version of a topic. It restores labels, properties and policies; partitions and grants stay.
 
+    On a terminal it shows what it undoes, and asks.
+
     \b
     Examples:
       topicfold rollback orders --to 1234
@@ -71,7 +72,7 @@ def rollback(session: Session, topic: Topic, to: To, yes: Yes = False) -> None:
     name = str(parse_topic(topic))
     warning = warning_after(session, name)
     changes = session.changes
-    if not yes:
+    if not yes and is_somebody_there():
         changes["if_match"] = changes.get("if_match") or _confirm(session, topic, to)
     written = session.client.roll_back(topic, to, **changes)
     session.show_change("rolled back", name, written, f"it was as in version {to} before", warning)
@@ -95,18 +96,13 @@ def _confirm(session: Session, topic: str, to: str) -> str | None:
     None where the history can be told no more.
 
     Raises:
-        InvalidRequest: they said no, or nobody can be asked.
-        Exit: they pressed Ctrl-C.
+        Exit: they said no.
         TopicfoldError: the server would refuse it.
     """
     from topicfold.client import calls
     from topicfold.client.call import tried
 
     session.client.perform(tried(calls.roll_back(topic, to, {})))
-    if not is_somebody_there():
-        raise InvalidRequest(
-            "there is no terminal to confirm it on", hint="Give --yes to roll back without a question."
-        )
     entries, _, _ = _entries(session, topic, _MAX_LOOKED_AT)
     undone = _after(entries, to)
     width = max((len(str(entry.offset)) for entry in undone), default=0)
@@ -134,17 +130,18 @@ def _rows(entry: HistoryEntry) -> Iterator[tuple[str, ...]]:
     who = ", ".join(dict.fromkeys(each.actor for each in entry.made_by))
     why = "; ".join(dict.fromkeys(each.reason for each in entry.made_by if each.reason))
     head = (str(entry.offset), entry.time or "–", who, why)
-    for text in _texts(entry):
+    for text in change_texts(entry) or [entry.kind]:
         yield (*head, text)
         head = ("", "", "", "")
 
 
-def _texts(entry: HistoryEntry) -> list[str]:
+def change_texts(entry: HistoryEntry) -> list[str]:
+    """Return what a change was, a text for each member; of one that nobody is to be told of, none."""
     if entry.changes is None:
         return [f"{entry.kind} (what it was cannot be read)"]
     changed = [_STEPS.get(each.new, "") if each.path == _STEP else _change_text(each) for each in entry.changes]
     changed = list(filter(None, changed))
-    return changed if entry.kind == "changed" and changed else [entry.kind, *changed]
+    return changed if entry.kind == "changed" else [entry.kind, *changed]
 
 
 def _change_text(change: FieldChange) -> str:

@@ -22,8 +22,8 @@ def became_in_kafka(client: Client) -> str:
     if not cluster:
         return ""
     if cluster["adoptsOnly"]:
-        return "Kafka topics of its topics stay, with all messages: the server only adopts"
-    return "Kafka topics of its topics were deleted with all messages; any that others stand for, too, stay"
+        return "any Kafka topics of its topics stay, with all messages: the server only adopts"
+    return "any Kafka topics of its topics were deleted with all messages, except those that others stand for, too"
 
 
 def _cluster(client: Client) -> dict[str, Any] | None:

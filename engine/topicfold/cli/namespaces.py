@@ -77,7 +77,7 @@ def _confirm(session: Session, namespace: str) -> None:
     """Return once somebody said yes to deleting the topics of a namespace, or if it has none.
 
     Raises:
-        InvalidRequest: they said no.
+        Exit: they said no.
         NamespaceNotFound: there is no such namespace.
     """
     from topicfold.client.bulk import count_topics

@@ -209,6 +209,9 @@ def _templates(error: TopicfoldError, command: str, given: Mapping[str, Any]) ->
     spoken = [SPOKEN_HERE[error.hint]] if error.hint in SPOKEN_HERE else []
     if isinstance(error, Wait) and error.hint != error.default_hint:
         return spoken
+    if error.code == "already_exists" and error.hint:
+        # It is not the topic that exists, but something that stands in its way.
+        return []
     if error.code == "topic_not_found" and given.get("at"):
         return ["topicfold history {topic}"]
     if error.code == "invalid_name" and _are_patterns(given):

@@ -1,14 +1,13 @@
-"""A question to whoever sits at the terminal, before what one command cannot take back."""
+"""A question to whoever sits at the terminal, before what is not easily taken back. Elsewhere nobody is asked."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from topicfold.cli.exit_codes import ExitCode
-from topicfold.errors import InvalidRequest
 
 LOSES_MESSAGES = "A server on Kafka deletes their Kafka topics, too, with all messages."
 
@@ -24,11 +23,20 @@ def require_yes(consequence: str) -> None:
     """Say what will happen, and return once somebody said yes to it.
 
     Raises:
-        InvalidRequest: they said anything else.
-        Exit: they pressed Ctrl-C.
+        Exit: they said anything else, or pressed Ctrl-C.
     """
     if ask(f"{consequence} Continue? [y/N] ").lower() not in ("y", "yes"):
-        raise InvalidRequest("not confirmed; nothing was changed")
+        give_up()
+
+
+def give_up() -> NoReturn:
+    """End the command, as whoever was asked wants it.
+
+    Raises:
+        Exit: always.
+    """
+    sys.stderr.write("not confirmed; nothing was changed\n")
+    raise typer.Exit(ExitCode.FAILED)
 
 
 def ask(question: str) -> str:

@@ -40,10 +40,13 @@ FollowCluster = Annotated[
 ]
 Host = Annotated[
     str | None,
-    typer.Option(help="Address to serve on: loopback only, without authentication (default 127.0.0.1)."),
+    typer.Option(
+        metavar="ADDRESS", help="Address to serve on: loopback only, without authentication (default 127.0.0.1)."
+    ),
 ]
 Port = Annotated[
-    int | None, typer.Option(min=0, max=65535, help="Port to serve on; 0 takes a free one (default 8080).")
+    int | None,
+    typer.Option(min=0, max=65535, metavar="PORT", help="Port to serve on; 0 takes a free one (default 8080)."),
 ]
 
 

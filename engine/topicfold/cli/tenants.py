@@ -112,7 +112,7 @@ def _confirm(client: Client, tenant: str) -> None:
     """Return once somebody said yes to deleting the namespaces of a tenant, or if it has none.
 
     Raises:
-        InvalidRequest: they said no.
+        Exit: they said no.
         TenantNotFound: there is no such tenant.
     """
     from topicfold.client.bulk import count_topics

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,11 +18,12 @@ from topicfold.cli.output import labels_text
 from topicfold.cli.policies.commands import older_topic_policies
 from topicfold.cli.policies.group import policy_group
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
+from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
-from topicfold.errors import Forbidden, InvalidRequest, NotFound
+from topicfold.errors import Forbidden, InvalidRequest, NotFound, TopicfoldError
 from topicfold.model.kafka.adoption import is_left_out, stands_for
 from topicfold.model.kafka.names import is_kafka_name
-from topicfold.model.names import PERSISTENT, parse_topic
+from topicfold.model.names import PERSISTENT, argument, parse_topic
 
 if TYPE_CHECKING:
     from topicfold.client import Topic as TopicRecord
@@ -37,6 +40,8 @@ _LABELS = typer.Option(
 )
 NewLabels = Annotated[list[str], _LABELS]
 FirstLabels = Annotated[list[str] | None, _LABELS]
+_LOOKED_AT = 5
+"""Changes of a topic that was just created: its creation, the end of the one before, and steps of these in Kafka."""
 LabelKeys = Annotated[
     list[str] | None,
     typer.Option("--labels", "-l", metavar="K1,K2", help="Keys of the labels to remove.", autocompletion=complete_keys),
@@ -222,7 +227,7 @@ def _confirm(session: Session, topic: str, *, is_partitioned: bool) -> None:
     They are asked, too, where it is not told what is deleted: to delete a topic and to read it are two rights.
 
     Raises:
-        InvalidRequest: they said no.
+        Exit: they said no.
     """
     if not is_somebody_there():
         return
@@ -302,3 +307,18 @@ def _create(session: Session, topic: str, partitions: int, labels: list[str] | N
     session.output.note(f"created {created.name}")
     if taken is not None:
         session.output.note(f"it took over the Kafka topic {taken}, which was there before, with its messages")
+    if not session.output.is_quiet and (version := _former_version(session, created.name)):
+        back = f"topicfold rollback --to {version} {argument(created.name)}"
+        restores = f"a topic of that name was deleted before; {back} restores its labels, properties and policies"
+        session.output.note(on_the_same_server(restores, session.config))
+
+
+def _former_version(session: Session, name: str) -> str:
+    """Return the last version of the topic that was called so before, "" if none is known, or it had nothing."""
+    with suppress(TopicfoldError):
+        entries = session.client.history(name, limit=_LOOKED_AT).entries
+        for entry, older in pairwise(entries):
+            if entry.kind == "deleted":
+                held = {each.path[0] for each in entry.changes or ()}
+                return str(older.offset) if held & {"labels", "properties", "policies"} else ""
+    return ""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
 from topicfold.cli.config import OutputFormat
+from topicfold.cli.history import change_texts
 from topicfold.cli.output import labels_text, value_text
 from topicfold.cli.query_options import (
     NOTHING_YET,
@@ -27,6 +29,8 @@ from topicfold.errors import InvalidRequest, TopicfoldError
 
 if TYPE_CHECKING:
     from topicfold.client import Added, Deleted, Frame, Modified, Watch
+    from topicfold.client import Match as FoundTopic
+    from topicfold.client.history_answers import HistoryEntry
 
 Since = Annotated[
     str | None,
@@ -41,7 +45,8 @@ _CURSOR_HINT = (
 )
 _KIND_WIDTH = len("MODIFIED")
 _HELD_BACK = 1_000
-"""So many of the topics that match at the start are shown together at the most, their names lined up."""
+"""So many of the topics that match at the start are shown together at the most, sorted, their names lined up."""
+_CHANGES_LOOKED_AT = 20
 
 
 def watch(
@@ -56,6 +61,8 @@ def watch(
     include_system_topic: SystemTopics = False,
 ) -> None:
     """Show the topics that match, then every change. Each line: time, what happened, topic, labels, and who did it.
+
+    A change that left the labels alone is shown as 'topicfold history' shows it, to whoever may read that.
 
     It runs until interrupted, across restarts of servers, and then prints the cursor to resume from with --since. On
     stderr it reports when no server answers and when one does again; after ten seconds without a change it warns if the
@@ -96,7 +103,7 @@ def follow(session: Session, frames: Watch) -> None:
         BrokenPipeError: nobody reads.
         OSError: it cannot be written.
     """
-    from topicfold.client import Bookmark
+    from topicfold.client import Bookmark, Reset
     from topicfold.process.signals import interrupts_between_steps
 
     lines, has_begun, shown = Lines(), False, frames.cursor
@@ -111,16 +118,20 @@ def follow(session: Session, frames: Watch) -> None:
         ):
             for frame in frames:
                 hear()
+                # Not within the step: an interrupt does not wait for the answer.
+                otherwise = _changed_otherwise(session, frame)
                 with step():
                     if isinstance(frame, Bookmark) and frame.is_initial and not has_begun:
                         session.output.note(NOTHING_YET)
                     has_begun = True
+                    if isinstance(frame, Reset):
+                        held.clear()
                     held.append(frame)
                     if not frames.cursor and len(held) < most:
                         continue
                     lines.line_up(held)
-                    for each in held:
-                        session.output.show_event(frame_data(each), name_in(each), lines.text(each))
+                    for each in sorted(held, key=name_in):
+                        session.output.show_event(frame_data(each), name_in(each), lines.text(each, otherwise))
                     held, shown, most = [], frames.cursor, 0
     except TopicfoldError:
         if has_begun:
@@ -131,6 +142,30 @@ def follow(session: Session, frames: Watch) -> None:
     except (KeyboardInterrupt, OSError):
         _say_where(session, shown)
         raise
+
+
+def _changed_otherwise(session: Session, frame: Frame) -> str:
+    """Return what a change was that left the labels alone, "" where that is not for people, or not to be read."""
+    from topicfold.client import Modified
+
+    if session.output.format is not OutputFormat.TABLE or not isinstance(frame, Modified):
+        return ""
+    if label_changes(frame.old_labels, frame.topic.labels):
+        return ""
+    with suppress(TopicfoldError):
+        entry = _entry_of(session, frame.topic)
+        if entry is None:
+            # Another node than the one that told of it may lag behind.
+            session.catch_up()
+            entry = _entry_of(session, frame.topic)
+        return ", ".join(change_texts(entry)) if entry else ""
+    return ""
+
+
+def _entry_of(session: Session, topic: FoundTopic) -> HistoryEntry | None:
+    """Return what made a version of a topic, as far as that is among its newest changes."""
+    entries = session.client.history(topic.name, limit=_CHANGES_LOOKED_AT).entries
+    return next((entry for entry in entries if entry.etag == topic.version), None)
 
 
 def _say_where(session: Session, cursor: str) -> None:
@@ -148,8 +183,8 @@ class Lines:
         """Make room for the names of frames that are shown together."""
         self._name_width = lined_up([self._name_width, *(len(name_in(frame)) for frame in frames)])
 
-    def text(self, frame: Frame) -> str:
-        """Return what to show of a frame, "" for nothing."""
+    def text(self, frame: Frame, otherwise: str = "") -> str:
+        """Return what to show of a frame, "" for nothing; `otherwise` is what else changed where no label did."""
         from topicfold.client import Bookmark, Reset
         from topicfold.clock import wall_clock_ms
         from topicfold.text.rfc3339 import time_text
@@ -162,8 +197,8 @@ class Lines:
                 return f"{time_text(wall_clock_ms())}  {kind}  {frame.reason}"
         name, time = frame.topic.name, frame.time or time_text(wall_clock_ms())
         self.line_up([frame])
-        who = f"by {', '.join(frame.actors)}" if frame.actors else ""
-        return "  ".join(filter(None, (time, kind, name.ljust(self._name_width), _labels(frame), who))).rstrip()
+        what, who = _labels(frame, otherwise), f"by {', '.join(frame.actors)}" if frame.actors else ""
+        return "  ".join(filter(None, (time, kind, name.ljust(self._name_width), what, who))).rstrip()
 
 
 def name_in(frame: Frame) -> str:
@@ -190,13 +225,13 @@ def frame_data(frame: Frame) -> dict[str, Any]:
             assert_never(frame)
 
 
-def _labels(frame: Added | Modified | Deleted) -> str:
+def _labels(frame: Added | Modified | Deleted, otherwise: str) -> str:
     from topicfold.client import Modified
 
     if not isinstance(frame, Modified):
         return labels_text(frame.topic.labels)
     changed = label_changes(frame.old_labels, frame.topic.labels)
-    return ", ".join(changed) or "(labels as before)"
+    return ", ".join(changed) or otherwise or "(labels as before)"
 
 
 def label_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

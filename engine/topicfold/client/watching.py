@@ -57,9 +57,10 @@ class WatchQuery:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Ask for the stream; come back with the answer, of which only one that is an error has a body."""
+    """Ask the node at `url` for the stream; come back with the answer, which has a body only if it is an error."""
 
     query: Query
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,8 @@ class Watching:
         """
         failures, has_begun, has_started = 0, False, False
         while True:
-            self._heard = False
-            end = yield from self._stream()
+            self._heard, url = False, self._server.url
+            end = yield from self._stream(url)
             has_begun = has_begun or self._heard
             # A start state that is cut is told from its beginning again: what was heard of it brought nothing.
             if self._heard and not self._is_starting:
@@ -137,6 +138,8 @@ class Watching:
                 yield Pause(0.0)
                 continue
             failures += 1
+            if end.error is not None:
+                self._server.pass_over(url, end.error)
             if isinstance(end.error, Resync) and self.cursor:
                 self._begin_anew(_GONE)
             elif (
@@ -158,10 +161,10 @@ class Watching:
         self._begin_anew(_STRUCK)
         return self.steps()
 
-    def _stream(self) -> Generator[Open | Read | Frame, Event, _End | Interrupted]:
+    def _stream(self, url: str) -> Generator[Open | Read | Frame, Event, _End | Interrupted]:
         """Yield the steps of one stream, and what it tells; return how it ended."""
         self._is_open = False
-        opened = yield Open(self._parameters())
+        opened = yield Open(self._parameters(), url)
         self._server.has_answered = self._server.has_answered or isinstance(opened, Answer)
         match opened:
             case NoAnswer() as silence:

@@ -34,8 +34,9 @@ def differences(old: Record | None, new: Record | None) -> tuple[Difference, ...
     (Difference(path=('labels', 'tier'), old='lead', new='gold'),)
     """
     before, after = dict(_members(old)), dict(_members(new))
-    order = list(dict.fromkeys(path[0] for path in (*before, *after)))
-    return tuple(sorted(_compared(before, after), key=lambda each: (order.index(each.path[0]), each.path)))
+    order = list(dict.fromkeys(path[0] for path in (*before, *after, ("policies",))))
+    found = (*_compared(before, after), *_emptied(old, new))
+    return tuple(sorted(found, key=lambda each: (order.index(each.path[0]), each.path)))
 
 
 def part_differences(path: Path, old: Any, new: Any) -> tuple[Difference, ...]:
@@ -51,6 +52,14 @@ def _compared(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> Iterator
     for path in dict.fromkeys((*before, *after)):
         if before.get(path) != after.get(path):
             yield Difference(path, before.get(path), after.get(path))
+
+
+def _emptied(old: Record | None, new: Record | None) -> Iterator[Difference]:
+    """Yield the scopes that had policies once and have none any more, of which nothing is remembered now."""
+    if isinstance(old, TopicRecord) and isinstance(new, TopicRecord):
+        for name, before, after in (("local", old.local, new.local), ("global", old.global_, new.global_)):
+            if not (before or after) and before != after:
+                yield Difference(("policies", name), None if before is None else {}, None if after is None else {})
 
 
 def _members(record: Record | None) -> Iterator[tuple[Path, Any]]:

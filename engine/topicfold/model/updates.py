@@ -18,10 +18,11 @@ from topicfold.model.records import NamespaceRecord, Record, TenantRecord, Topic
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """A refusal: nothing is changed. `verdict` is what the log records, `reason` is for whoever asked."""
+    """A refusal: nothing is changed. `verdict` is what the log records, the rest is for whoever asked."""
 
     verdict: Verdict
     reason: str
+    hint: str = ""
 
 
 class Postponed(Exception):

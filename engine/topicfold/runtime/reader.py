@@ -10,7 +10,7 @@ the loop, between awaits, so everybody else on the loop sees one cut of the log.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import structlog
@@ -93,19 +93,22 @@ class Reader:
             except TopicfoldError as error:
                 self.stop(error, partition)
             except Exception as error:  # noqa: BLE001 -- a record has one exit; a defect must not skip it
-                self._fail([partition], f"folding failed at offset {offset}", error)
+                self._fail({partition: f"folding failed at offset {offset}"}, error)
         for partition in touched:
             self._store(partition)
         try:
             self._publish(changes, touched)
         except Exception as error:  # noqa: BLE001 -- nobody would tell of these changes later
-            self._fail(touched, "telling of changes failed", error)
+            self._fail({each: f"telling of changes failed {self._place(each)}" for each in touched}, error)
 
     def _store(self, partition: int) -> None:
         try:
             self.states[partition].store()
         except Exception as error:  # noqa: BLE001 -- topics that were folded would not be found
-            self._fail([partition], "storing failed", error)
+            self._fail({partition: f"storing failed {self._place(partition)}"}, error)
+
+    def _place(self, partition: int) -> str:
+        return f"in the batch that ends at offset {self.states[partition].position - 1}"
 
     def _note_garbage(self, partition: int, offset: int) -> None:
         """Count a record that is garbage, and log it if it is a partition's first, tenth, hundredth and so on."""
@@ -121,15 +124,13 @@ class Reader:
                 self.faults[each] = fault
                 _log.error("partition_stopped", partition=each, reason=fault.reason)
 
-    def _fail(self, partitions: Iterable[int], what: str, error: Exception) -> None:
-        """Stop partitions that may be folded only in part, or of which not everybody was told."""
+    def _fail(self, failed: Mapping[int, str], error: Exception) -> None:
+        """Stop partitions that may be folded only in part, or of which not everybody was told, with what failed."""
         shortage = shortage_in(error)
         remedy = "Let this node have more, and restart it" if shortage else "Restart this node"
-        fault = OperatorNeeded(
-            f"{what}: {shortage or repr(error)}", hint=f"{remedy}: it then folds the partition again."
-        )
-        for partition in partitions:
-            self.stop(fault, partition)
+        hint = f"{remedy}: it then folds the partition again."
+        for partition, what in failed.items():
+            self.stop(OperatorNeeded(f"{what}: {shortage or repr(error)}", hint=hint), partition)
             self._withhold(partition)
         _log.error("reader_failed", exc_info=error)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold import __version__
-from topicfold.errors import LogUnavailable, SnapshotUnreadable, TopicfoldError
+from topicfold.errors import LogUnavailable, SnapshotUnreadable, TopicfoldError, Wait
 from topicfold.model.permissions import Access
 from topicfold.runtime.agreement import AgreementReport
 from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
@@ -64,6 +64,7 @@ class Doctor:
                 problems.append(problem_of(_unread(settings.snapshot)))
             except SnapshotUnreadable as error:
                 problems.append(problem_of(error))
+        apart = await self._apart(is_well=not problems)
         scrub = engine.scrubber.report
         diagnosis = Diagnosis(
             healthy=not problems,
@@ -80,7 +81,7 @@ class Doctor:
             ),
             snapshot=snapshot,
             problems=problems,
-            warnings=[*symptoms.warnings(is_trimmed=is_trimmed)],
+            warnings=[*symptoms.warnings(is_trimmed=is_trimmed, apart=apart)],
         )  # fmt: skip
         return Response(diagnosis.model_dump_json(by_alias=True), media_type=JSON_TYPE)
 
@@ -126,6 +127,16 @@ class Doctor:
             age_seconds = max(0.0, (self.node.engine.options.clock_ms() - commit.time_ms) / 1000)
             return SnapshotDiagnosis(path=str(root), sequence=sequence, age_seconds=age_seconds), wrong
         return SnapshotDiagnosis(path=str(root), sequence=None, age_seconds=None), wrong
+
+    async def _apart(self, *, is_well: bool) -> Mapping[str, int]:
+        """Return how many topics are otherwise in Kafka than recorded; looks for that only if the node `is_well`."""
+        upkeep = self.node.upkeep
+        if upkeep is None:
+            return {}
+        try:
+            return await upkeep.compared() if is_well else upkeep.followed
+        except Wait:
+            return {}
 
     async def _is_trimmed(self) -> bool:
         """Return whether the log has lost its beginning, as far as it answers."""

@@ -23,7 +23,7 @@ from topicfold.model.records import TopicRecord
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.policies import below_topics
 from topicfold.runtime.reading import TopicView
-from topicfold.runtime.writing.dry_run import would_change, would_create
+from topicfold.runtime.writing.dry_run import would_change, would_create, would_delete
 from topicfold.server.answers import UNCHANGED, dry_answer, read_answer, record_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write, settled
 from topicfold.server.bodies import json_body
@@ -128,8 +128,10 @@ class NativeTopics:
 
     async def delete(self, request: Request) -> Response:
         """End a topic, partitioned or not."""
-        name = native_topic_in(request)
+        name = native_topic_in(request, "dryRun")
         asked = asked_to_write(request, self.node, "delete", None)
+        if is_dry(request):
+            return dry_answer(await would_delete(self.node.engine, name, asked))
         return written_answer(await self.node.writing.delete_topic(name, asked))
 
     def _seen(self, name: TopicName) -> TopicRecord:
@@ -196,7 +198,8 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("changeTopicRecord", "PATCH", path, topics.change, "Merge a patch into a topic", 204,
                   body=TopicPatch, without_body="nothing is changed", query=domain | DRY_QUERY, needs=UPDATE_TOPIC,
                   errors=(*WRITE_ERRORS, *missing, *POLICIES_REFUSED, InvalidLabels, *UNREADABLE)),
-        Operation("deleteTopicRecord", "DELETE", path, topics.delete, "Delete a topic", 204, query=domain,
+        Operation("deleteTopicRecord", "DELETE", path, topics.delete, "Delete a topic", 204,
+                  query=domain | DRY_QUERY,
                   headers=(DELETED_KAFKA_TOPIC,), needs=MANAGE_TOPIC,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound)),
     )  # fmt: skip

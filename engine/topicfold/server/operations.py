@@ -59,7 +59,7 @@ class Operations:
             answer |= {"state": "applied", "etag": str(settled.etag), "changed": is_changed}
         elif settled is not None:
             target = Target(AggregateKind.NONE, "", "", partition)
-            answer |= {"state": "refused", "code": refusal(settled.verdict, "", target, "").code}
+            answer |= {"state": "refused", "code": refusal(settled.verdict, None, target, "").code}
         return read_answer(answer, cut)
 
 

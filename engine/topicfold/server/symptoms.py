@@ -68,8 +68,11 @@ class Symptoms:
         if self.node.upkeep is not None and (trouble := self.node.upkeep.trouble) and not self._is_log_away_there():
             yield problem_of(trouble)
 
-    def warnings(self, *, is_trimmed: bool) -> Iterator[DiagnosedProblem]:
-        """Yield what needs somebody's attention, although the node itself is well."""
+    def warnings(self, *, is_trimmed: bool, apart: Mapping[str, int]) -> Iterator[DiagnosedProblem]:
+        """Yield what needs somebody's attention, although the node itself is well.
+
+        `apart` are how many topics are otherwise in Kafka than recorded.
+        """
         yield from self._settings(is_advice=True)
         yield from self._garbage()
         yield from self._clock()
@@ -77,7 +80,7 @@ class Symptoms:
             yield from self._beginning()
         yield from self._old_snapshot()
         yield from self._certificates(has_expired=False)
-        yield from self._apart()
+        yield from self._apart(apart)
 
     def snapshot_problems(
         self, snapshot: SnapshotDiagnosis, wrong: TopicfoldError | None, *, is_trimmed: bool
@@ -143,8 +146,8 @@ class Symptoms:
                 f"start it with --snapshot DIR, the directory that 'topicfold trim' was told; if none was, {_SAVE}",
             )
 
-    def _apart(self) -> Iterator[DiagnosedProblem]:
-        """Yield what topics wait for in Kafka, and, where it is followed, which are otherwise there than recorded."""
+    def _apart(self, counts: Mapping[str, int]) -> Iterator[DiagnosedProblem]:
+        """Yield what topics wait for in Kafka, and how many are otherwise there than recorded."""
         upkeep = self.node.upkeep
         if upkeep is None:
             return
@@ -153,7 +156,6 @@ class Symptoms:
             many = "1 topic waits" if len(held_up) == 1 else f"{len(held_up)} topics wait"
             what = f"{many} for a step in Kafka, such as {name}: {held_up[name].reason}"
             yield _problem(what, held_up[name].hint or "see the log output of this node")
-        counts = upkeep.followed
         for kind, how in (("missing", "not in Kafka"), ("fewer_partitions", "of fewer partitions in Kafka")):
             if count := counts.get(kind, 0):
                 what = f"{count} recorded topic{' is' if count == 1 else 's are'} {how}"

@@ -48,7 +48,13 @@ CHANGE = patch_topic("orders", {"labels": {"a": "b"}}, {"idempotency_key": "k1"}
 class Talk:
     """A conversation that hears `outcomes` in turn; keeps its attempts and pauses."""
 
-    def __init__(self, call: Call[Any], outcomes: Sequence[Answer | NoAnswer], seconds: float = 30.0) -> None:
+    def __init__(
+        self,
+        call: Call[Any],
+        outcomes: Sequence[Answer | NoAnswer],
+        seconds: float = 30.0,
+        others: tuple[str, ...] = (),
+    ) -> None:
         self.attempts: list[Attempt] = []
         self.pauses: list[float] = []
         self._now = 0.0
@@ -57,7 +63,7 @@ class Talk:
         self.refused: list[Answer] = []
         self._dialogue = conversation(
             call,
-            server=Server("http://h"),
+            server=Server("http://h", others=others),
             position="p7",
             timeout_seconds=seconds,
             rule=rule,
@@ -88,6 +94,23 @@ def test_a_change_is_tried_again_under_its_own_key_after_every_failure_that_may_
     talk = Talk(CHANGE, [outcome, outcome, OK])
     assert talk.finish() is OK
     assert [dict(attempt.headers)[b"Idempotency-Key"] for attempt in talk.attempts] == [b"k1"] * 3
+
+
+def test_the_next_node_is_asked_where_one_does_not_answer_or_is_not_ready() -> None:
+    talk = Talk(CHANGE, [NOT_READY, CUT, REFUSED, OK], others=("http://i", "http://j"))
+    assert talk.finish() is OK
+    assert [attempt.url for attempt in talk.attempts] == ["http://h", "http://i", "http://j", "http://h"]
+
+
+def test_a_node_that_only_refuses_is_asked_on() -> None:
+    talk = Talk(CHANGE, [UNKNOWN, OK], others=("http://i",))
+    talk.finish()
+    assert [attempt.url for attempt in talk.attempts] == ["http://h", "http://h"]
+
+
+def test_of_several_nodes_the_one_is_named_whose_answer_was_lost() -> None:
+    with pytest.raises(AnswerLost, match="no answer from http://h: connection reset;"):
+        Talk(CHANGE, [CUT, REFUSED, REFUSED, REFUSED], others=("http://i",)).finish()
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,18 @@ async def test_the_topic_is_made_with_the_settings_that_keep_it_safe(
     assert {name: found[name] for name in pinned} == pinned
 
 
+@pytest.mark.parametrize(
+    ("why", "is_told"), [("Coordinator load in progress", False), ("Cluster authorization failed", True)]
+)
+def test_that_a_broker_which_has_just_started_has_no_producer_id_yet_is_not_logged(
+    caplog: pytest.LogCaptureFixture, why: str, is_told: bool
+) -> None:
+    logger = kafka_settings.client_settings("b:1", {})["logger"]
+    line = f"GETPID [thrd:main]: Failed to acquire idempotence PID from broker b:1/1: Broker: {why}: retrying"
+    logger.warning(line)
+    assert (line in caplog.messages) == is_told
+
+
 def test_the_clients_are_given_the_pinned_settings() -> None:
     producer = {
         "enable.idempotence": True,

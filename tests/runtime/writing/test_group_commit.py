@@ -15,7 +15,7 @@ from topicfold.model import updates
 from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Audit, AuditTrail, Verdict
 from topicfold.model.labels import LabelRules
 from topicfold.model.records import Record, TopicRecord, frozen
-from topicfold.model.updates import Postponed, Updater
+from topicfold.model.updates import Postponed, Refuse, Updater
 from topicfold.runtime.writing.group_commit import MAX_GROUP, GroupCommit, run_group
 from topicfold.runtime.writing.update import Target, Update
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag
@@ -96,7 +96,7 @@ async def test_a_refused_update_does_not_keep_the_next_one_back() -> None:
     group = run(refused, update(labels(a="1")))
     assert group.verdicts == [Verdict.ALREADY_EXISTS, Verdict.CHANGED]
     assert group.etags == [LIVE.etag, Etag(EVENT, 2)]
-    assert refused.refusal == "topic orders exists already"
+    assert refused.refusal == Refuse(Verdict.ALREADY_EXISTS, "topic orders exists already")
 
 
 async def test_if_match_is_compared_with_what_the_updates_before_produced() -> None:

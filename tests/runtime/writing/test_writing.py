@@ -356,11 +356,11 @@ async def test_every_refusal_has_an_error_of_its_own_even_when_its_reason_was_lo
     node: Node, verdict: Verdict
 ) -> None:
     target = node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE)
-    error = refusal(verdict, "", target, "etag")
+    error = refusal(verdict, None, target, "etag")
     assert isinstance(error, errors.FixRequest | errors.Reread)
     assert error.reason
 
 
 async def test_a_refusal_by_a_newer_node_is_still_a_refusal(node: Node) -> None:
-    error = refusal(99, "", node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE), "etag")
+    error = refusal(99, None, node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE), "etag")
     assert "99" in error.reason

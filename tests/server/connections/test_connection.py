@@ -309,6 +309,11 @@ async def test_the_host_that_a_target_names_counts_and_not_the_header(
     assert await status_of(port, b"GET %b%b HTTP/1.1\r\n\r\n" % (target, NATIVE.encode())) == 400
 
 
+@pytest.mark.parametrize("target", [b"http://localhost", b"http://localhost?x=1", b"http://localhost/?x=1"])
+async def test_a_target_that_ends_with_its_host_is_the_one_of_the_root(port: int, target: bytes) -> None:
+    assert await status_of(port, b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % target) == 200
+
+
 async def test_requests_follow_each_other_on_one_connection(port: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     request = f"GET {NATIVE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()

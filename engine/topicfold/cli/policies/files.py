@@ -20,7 +20,7 @@ from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import is_unicode
 from topicfold.cli.progress import activity, progress
 from topicfold.cli.query_options import PastTime, namespaces_in_one_query
-from topicfold.cli.question import ask, is_somebody_there
+from topicfold.cli.question import ask, give_up, is_somebody_there
 from topicfold.cli.same_server import server_flags
 from topicfold.cli.session import Session
 from topicfold.cli.steps import made_so, show_steps, summed_up
@@ -245,8 +245,8 @@ def _confirm(output: Output, pruned: Sequence[Step], namespaces: Sequence[str], 
     """Return if whoever runs this knows how many topics lose their labels and policies.
 
     Raises:
-        InvalidRequest: they said another number, or nobody can be asked.
-        Exit: they pressed Ctrl-C.
+        InvalidRequest: `confirm_count` is another number, or is not given, and nobody can be asked.
+        Exit: they typed another number, or pressed Ctrl-C.
     """
     if confirm_count is None:
         if not is_somebody_there():
@@ -258,8 +258,9 @@ def _confirm(output: Output, pruned: Sequence[Step], namespaces: Sequence[str], 
             output.detail(f"  {step.topic}")
         these = f"These {SAMPLE} and others" if len(pruned) > SAMPLE else "These"
         typed = ask(f"{these} lose their labels and policies. Type how many topics that are: ")
-        confirm_count = int(typed) if typed.isdecimal() else -1
-    if confirm_count != len(pruned):
+        if not typed.isdecimal() or int(typed) != len(pruned):
+            give_up()
+    elif confirm_count != len(pruned):
         raise InvalidRequest(
             f"not confirmed: {_counted_in(pruned, namespaces)} would be pruned; nothing was changed",
             hint="Look at --dry-run, then say that number.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -37,7 +37,6 @@ class Identity(TypedDict, total=False):
 class HttpOptions(TypedDict):
     """Arguments that the HTTP library's two clients share."""
 
-    base_url: httpx2.URL
     headers: dict[str, str]
     auth: httpx2.Auth | None
     verify: ssl.SSLContext
@@ -45,21 +44,20 @@ class HttpOptions(TypedDict):
     limits: httpx2.Limits
 
 
-def http_options(url: str, identity: Identity) -> HttpOptions:
-    """Return what an HTTP client of `url` is made with.
+def http_options(nodes: Sequence[httpx2.URL], identity: Identity) -> HttpOptions:
+    """Return what an HTTP client of these nodes is made with.
 
     Raises:
-        InvalidRequest: `url` is not one of HTTP, or the token is none.
+        InvalidRequest: the token is none.
         BadSetting: a file cannot be read, or holds something else.
     """
-    base_url = _base_url(url)
-    is_here = is_loopback(base_url.host)
+    is_here = any(is_loopback(each.host) for each in nodes)
+    is_tls = any(each.scheme == "https" for each in nodes)
     token, tls = identity.get("token"), _tls(identity)
     return HttpOptions(
-        base_url=base_url,
         headers={"Accept": "application/json", "User-Agent": f"topicfold/{__version__}"},
         auth=_Proof(token or "", tls) if token or tls else None,
-        verify=tls or _unnamed_trust(is_used=not is_here or base_url.scheme == "https"),
+        verify=tls or _unnamed_trust(is_used=not is_here or is_tls),
         # A proxy of the environment is never meant for this machine itself.
         trust_env=not is_here,
         # Each watch holds a connection; calls must not wait for theirs.
@@ -144,8 +142,8 @@ def _tls(identity: Identity) -> RenewedTls | None:
     return None if ca_file is None and cert_file is None else RenewedTls(ca_file, cert_file, key_file)
 
 
-def _base_url(url: str) -> httpx2.URL:
-    """Return `url` parsed.
+def node_url(url: str) -> httpx2.URL:
+    """Return the URL of a node, parsed.
 
     Raises:
         InvalidRequest: it is not one of HTTP, or has a user or a query in it, whose password or key each message

@@ -55,8 +55,9 @@ class RetryRule:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Send the call with these headers, and be back within `timeout_seconds`."""
+    """Send the call to the node at `url` with these headers, and be back within `timeout_seconds`."""
 
+    url: str
     headers: tuple[tuple[bytes, bytes], ...]
     timeout_seconds: float
 
@@ -97,8 +98,9 @@ def conversation(
     undecided: Answer | NoAnswer | None = None
     sent = _headers(call, position)
     for number in count(1):
+        url = server.url
         try:
-            outcome = yield Attempt(sent, max(deadline - clock(), 0.001))
+            outcome = yield Attempt(url, sent, max(deadline - clock(), 0.001))
         except RuntimeError as closed:
             if undecided is None:
                 raise
@@ -111,11 +113,13 @@ def conversation(
                     return outcome
                 refused(outcome)
             case NoAnswer():
+                outcome = server.named(outcome, url)
                 error, wait_seconds = _silence(call, server, outcome), 0.0
             case None:
                 raise TypeError("an Attempt is answered with what came of it")
         if isinstance(error, OutcomeUnknown) and (undecided is None or error.values.get("operation")):
             undecided = outcome
+        server.pass_over(url, error)
         pause = max(rule.delay_seconds(number), wait_seconds)
         if not _may_pass(error) or number == rule.max_attempts or clock() + pause >= deadline:
             if undecided is not None and not _settles(error):

@@ -20,7 +20,7 @@ import httpx2
 from topicfold.client.argument_types import taking_what_it_states
 from topicfold.client.call import Answer, Call, age_seconds, refusing_half_characters, require_confirmed
 from topicfold.client.errors import UnexpectedAnswer
-from topicfold.client.transport.connecting import DEFAULT_URL, Identity, http_options
+from topicfold.client.transport.connecting import DEFAULT_URL, Identity, http_options, node_url
 from topicfold.client.transport.conversation import Attempt, Outcome, Pause, RetryRule, conversation
 from topicfold.client.transport.environment import proxy_of
 from topicfold.client.transport.silence import BROKE_OFF, HUNG_UP, NoAnswer, Server
@@ -67,6 +67,9 @@ class Sender(ABC, Generic[HttpT, TransportT]):
     ) -> None:
         """Prepare a client; nothing is sent yet. A `url` without a scheme means `http://`.
 
+        `url` may name several nodes, separated by commas. Each call goes to the one that answered last, at first to the
+        first, and on to the next where it does not answer, or is not ready.
+
         `namespace` is where calls find and watch topics if they name no namespace, and where a topic named without a
         namespace is. `transport` replaces the network, for instance in tests. The client authenticates with `token`, or
         what a function returns that is given for it, or with the certificate in `client_cert_file`, whose key is in
@@ -74,7 +77,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         if none is given. Files that change are read again for the next connection.
 
         Raises:
-            InvalidRequest: `url` is not an HTTP URL, `token` is malformed, or `timeout_seconds` is out of range; or an
+            InvalidRequest: `url` is not of HTTP URLs, `token` is malformed, or `timeout_seconds` is out of range; or an
                 argument has the wrong type.
             InvalidName: `namespace` is not a valid name.
             BadSetting: a file cannot be read or has the wrong content, or the environment's proxy cannot be used.
@@ -83,17 +86,19 @@ class Sender(ABC, Generic[HttpT, TransportT]):
             raise InvalidRequest(
                 f"timeout_seconds {timeout_seconds}: expected seconds above 0, at most {_MAX_TIMEOUT_SECONDS}"
             )
-        url = url if "://" in url else f"http://{url}"
-        self.url = url.rstrip("/")
+        named = [each if "://" in each else f"http://{each}" for each in map(str.strip, url.split(","))]
+        nodes = [node_url(each) for each in named]
+        urls = [each.rstrip("/") for each in named]
+        self.url = ",".join(urls)
         self.namespace = parse_namespace(namespace)
         self._timeout_seconds = timeout_seconds
         self._read_your_writes = read_your_writes
         self._retry = retry or RetryRule()
         self._position = ""
         self._age_seconds: float | None = None
-        self._options = http_options(url, identity)
+        self._options = http_options(nodes, identity)
         is_through_proxies = transport is None and self._options["trust_env"]
-        self._server = Server(self.url, proxy=proxy_of(self._options["base_url"]) if is_through_proxies else "")
+        self._server = Server(urls[0], proxy=proxy_of(nodes[0]) if is_through_proxies else "", others=tuple(urls[1:]))
         self._transport: TransportT | None = transport
         self._begin()
         _SENDERS.add(self)
@@ -207,7 +212,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         with refusing_what_cannot_be_sent():
             return self._http.build_request(
                 call.method,
-                call.path,
+                f"{attempt.url}{call.path}",
                 params=list(call.query) or None,
                 json=call.body,
                 headers=list(attempt.headers),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from topicfold.client.errors import AnswerLost, ServerUnreachable
+from topicfold.errors import NotReady, TopicfoldError
 
 HUNG_UP = "it closed the connection"
 """The reason where a connection was closed instead of an answer."""
@@ -52,16 +53,30 @@ class NoAnswer:
 
 @dataclass(slots=True)
 class Server:
-    """Whom a client asks, through which proxy, and whether it ever answered; a client's calls and watches share one."""
+    """Whom a client asks, through which proxy, and whether it ever answered; a client's calls and watches share one.
+
+    `others` are nodes of the same service, to be asked next.
+    """
 
     url: str
     has_answered: bool = False
     proxy: str = ""
+    others: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
         """The server, and the proxy, which may be the one that refused or was silent."""
         return f"{self.url} through the proxy {self.proxy}" if self.proxy else self.url
+
+    def named(self, silence: NoAnswer, url: str) -> NoAnswer:
+        """Return `silence` of the node at `url` so that it is told of that one, though others are asked since."""
+        return replace(silence, url=silence.url or url) if self.others else silence
+
+    def pass_over(self, url: str, error: TopicfoldError) -> None:
+        """Ask the next node from now on, if `error` says that the one at `url` is away or not ready."""
+        if self.others and self.url == url and isinstance(error, (ServerUnreachable, AnswerLost, NotReady)):
+            self.url, *others = (*self.others, url)
+            self.others = tuple(others)
 
     def unreachable(self, silence: NoAnswer, if_silent: str = SILENT_HINT) -> ServerUnreachable:
         """Return the error that there is no answer to what changes nothing.

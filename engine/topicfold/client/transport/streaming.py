@@ -24,7 +24,9 @@ def opening(http: httpx2.Client | httpx2.AsyncClient, step: Open) -> httpx2.Requ
         InvalidRequest: its URL would be too long, or of what UTF-8 cannot write.
     """
     with refusing_what_cannot_be_sent():
-        return http.build_request("GET", WATCH_PATH, params=list(step.query), headers=_HEADERS, timeout=_TIMEOUT)
+        return http.build_request(
+            "GET", f"{step.url}{WATCH_PATH}", params=list(step.query), headers=_HEADERS, timeout=_TIMEOUT
+        )
 
 
 def opening_of(response: httpx2.Response) -> Answer:

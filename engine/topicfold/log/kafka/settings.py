@@ -77,7 +77,18 @@ def client_settings(bootstrap: str, extra: Mapping[str, Any]) -> dict[str, Any]:
             f"kafka.{taken[0]} may not be set: Topicfold needs its own value", hint="Leave it out.", settings=taken
         )
     logger = logging.getLogger(CLIENT_LOGGER)
+    logger.addFilter(_tells_of_fault)
     return {**_CLIENT, **extra, "bootstrap.servers": bootstrap, "logger": logger}
+
+
+def _tells_of_fault(line: logging.LogRecord) -> bool:
+    """Return whether a line of Kafka's client is worth a look.
+
+    A broker has no producer ID at hand for the first who asks after its start, and has one half a second later. Where
+    it never has, appends time out, and that is told.
+    """
+    text = line.getMessage()
+    return "Failed to acquire idempotence PID" not in text or "Coordinator load in progress" not in text
 
 
 def without_lines(settings: Mapping[str, Any]) -> dict[str, Any]:

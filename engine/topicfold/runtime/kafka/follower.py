@@ -105,6 +105,19 @@ class ClusterFollower:
             "not_adopted": len(failed),
         }
 
+    async def compare(self) -> Mapping[str, int]:
+        """Return how many topics are `missing` in Kafka or have `fewer_partitions` there now; nothing is done about it.
+
+        Raises:
+            ClusterUnavailable: it does not answer.
+            Wait: the log does not.
+        """
+        found = await self._look()
+        if found.missing:
+            await asyncio.sleep(CONFIRM_SECONDS)
+            found = await asyncio.to_thread(_confirmed, found, await self._look())
+        return {"missing": len(found.missing), "fewer_partitions": len(found.fewer)}
+
     async def _look(self) -> _Look:
         """Compare the cluster with what the log holds after the cluster answered."""
         topics = await self._cluster.topics()

@@ -19,7 +19,7 @@ from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, 
 from topicfold.model.events import Verdict
 from topicfold.model.kafka.adoption import KafkaTopic, is_left_out, stands_for
 from topicfold.model.kafka.names import NAMING_IT, is_kafka_name
-from topicfold.model.names import TopicName
+from topicfold.model.names import TopicName, argument
 from topicfold.model.records import TopicRecord
 from topicfold.model.updates import Refuse
 from topicfold.text.counting import counted
@@ -78,12 +78,15 @@ class KafkaTopics:
         """
         return await self._cluster.topic(kafka_topic)
 
-    async def before_creation(self, kafka_topic: str, partitions: int) -> Refuse | KafkaTopic | None:
-        """Return what is against making this Kafka topic, or the one that is there with as many partitions.
+    async def before_creation(
+        self, name: TopicName, record: TopicRecord, kafka_topic: str
+    ) -> Refuse | KafkaTopic | None:
+        """Return what is against making this Kafka topic for `name`, or the one that is there with as many partitions.
 
         Raises:
             ClusterUnavailable: no answer, or not allowed; nothing may be written then.
         """
+        partitions = max(record.partitions, 1)
         try:
             await self._cluster.check_creation(kafka_topic, partitions)
         except ClusterRefused as error:
@@ -93,8 +96,8 @@ class KafkaTopics:
             if found is None or found.partitions == partitions:
                 return found
             has = f"the Kafka topic {kafka_topic} exists with {counted(found.partitions, 'partition')}"
-            other = f"{has}, not {partitions}"
-            return Refuse(Verdict.ALREADY_EXISTS, f"{other}: create the topic with as many, or under another name")
+            other = f"{has}, not {partitions}: create the topic with as many, or under another name"
+            return Refuse(Verdict.ALREADY_EXISTS, other, "" if record.kafka_name else _taking_over(name, found))
         return None
 
     async def refusal_of_growth(self, kafka_topic: str, found: KafkaTopic | None, partitions: int) -> Refuse | None:
@@ -157,3 +160,9 @@ class KafkaTopics:
     def _contended(self, kafka_topic: str) -> ClusterUnavailable:
         reason = f"the Kafka topic {kafka_topic} is being changed by others"
         return ClusterUnavailable(reason, bootstrap=self._cluster.bootstrap, is_late=True)
+
+
+def _taking_over(name: TopicName, found: KafkaTopic) -> str:
+    """Return the command that creates the topic `name` as its Kafka topic is, with all its messages."""
+    made = "create" if found.partitions == 1 else f"create-partitioned-topic --partitions {found.partitions}"
+    return f"topicfold topics {made} {argument(str(name))} takes it over, with its messages"

@@ -63,9 +63,7 @@ class Upkeep:
         else:
             self.writing = managing = KafkaWriting(engine, kafka_topics)
             self._repair = KafkaRepair(engine, managing)
-        self._follower = (
-            ClusterFollower(engine, cluster, self.writing, kafka_topics.is_protected) if options.follows else None
-        )
+        self._follower = ClusterFollower(engine, cluster, self.writing, kafka_topics.is_protected)
         self._is_reachable: bool | None = None
         self._cluster_id = ""
         self.trouble: ClusterUnavailable | None = None
@@ -76,7 +74,7 @@ class Upkeep:
 
     def start(self) -> None:
         """Begin, if there is anything to do in this part."""
-        if self._repair or self._follower:
+        if self._repair or self.options.follows:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def stop(self) -> None:
@@ -92,7 +90,19 @@ class Upkeep:
     @property
     def followed(self) -> Mapping[str, int]:
         """What the last look at a cluster that is followed came to: the counts of a report but for `waiting`."""
-        return self._follower.counts if self._follower else {}
+        return self._follower.counts if self.options.follows else {}
+
+    async def compared(self) -> Mapping[str, int]:
+        """Return what a cluster that is followed came to, and of another how many topics are otherwise there now.
+
+        Empty where Kafka did not answer last, or this node only adopts: it may have no right to see the topics.
+
+        Raises:
+            Wait: Kafka or the log does not answer now.
+        """
+        if self.options.follows or not (self._repair and self._is_reachable):
+            return self.followed
+        return await self._follower.compare()
 
     @property
     def held_up(self) -> Mapping[str, TopicfoldError]:
@@ -110,7 +120,7 @@ class Upkeep:
             self._on_answer()
             if self._repair:
                 await self._repair.run()
-            if self._follower:
+            if self.options.follows:
                 await self._follower.look()
             self._waits_for = ""
         except ClusterUnavailable as error:

@@ -75,7 +75,7 @@ class KafkaWriting(Writing):
         found: Refuse | KafkaTopic | None = await self._refusal_of_a_second(kafka_topic, name)
         if found is None:
             with self._asking_kafka(name):
-                found = await self._kafka_topics.before_creation(kafka_topic, max(record.partitions, 1))
+                found = await self._kafka_topics.before_creation(name, record, kafka_topic)
         is_taken = isinstance(found, KafkaTopic) and not await self._was_tried(name, asked)
         new = replace(record, pending=Pending(Step.MAKE))
         refusal = found if isinstance(found, Refuse) else None
@@ -231,7 +231,8 @@ class KafkaWriting(Writing):
         """Return why `name` cannot stand for `kafka_topic`, too. Does not name the other topic, which may be hidden."""
         if not await self._is_anothers(kafka_topic, name):
             return None
-        return Refuse(Verdict.ALREADY_EXISTS, f"the Kafka topic {kafka_topic} belongs to another topic")
+        belongs = f"the Kafka topic {kafka_topic} belongs to another topic"
+        return Refuse(Verdict.ALREADY_EXISTS, belongs, "Create the topic under another name.")
 
     async def _is_anothers(self, kafka_topic: str, name: TopicName) -> bool:
         """Return whether another topic than `name` stands for `kafka_topic`.

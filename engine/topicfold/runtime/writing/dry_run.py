@@ -41,6 +41,17 @@ async def would_change(engine: Engine, name: TopicName, updater: Updater, asked:
     return await _tried(engine, name, updates.unless_ending(str(name), updater), asked, replaces_whole=False)
 
 
+async def would_delete(engine: Engine, name: TopicName, asked: Asked) -> Written:
+    """Return what deleting a topic of either kind would come to.
+
+    Raises:
+        TopicNotFound, NamespaceNotFound, PreconditionFailed: it would be refused.
+        LogUnavailable, PositionTimeout: the log cannot be asked.
+    """
+    deletion = updates.unless_ending(str(name), updates.delete_topic(str(name), is_partitioned=None))
+    return await _tried(engine, name, deletion, asked, replaces_whole=True)
+
+
 async def _tried(engine: Engine, name: TopicName, updater: Updater, asked: Asked, *, replaces_whole: bool) -> Written:
     target = engine.target(AggregateKind.TOPIC, str(name), name.namespace)
     conditions = Conditions(engine, asked.sees)

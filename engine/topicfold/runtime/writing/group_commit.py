@@ -219,7 +219,7 @@ def _judged(update: Update, group: GroupCommit, current: Aggregate) -> tuple[Ver
 
 
 def _refuse(update: Update, refusal: Refuse) -> Verdict:
-    update.refusal = refusal.reason
+    update.refusal = refusal
     return refusal.verdict
 
 

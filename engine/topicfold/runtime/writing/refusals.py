@@ -29,6 +29,7 @@ from topicfold.model.events import Verdict
 from topicfold.model.grants import MAX_ROLES
 from topicfold.model.names import argument
 from topicfold.model.policy.retention import QUOTA_EXCEEDS, RETENTION_BELOW
+from topicfold.model.updates import Refuse
 from topicfold.runtime.writing.update import Target
 
 _CLUSTERS_HINT = "GET /admin/v2/clusters lists those there are."
@@ -46,9 +47,10 @@ def tenant_not_found(name: str, reason: str = "") -> TenantNotFound:
     return TenantNotFound(reason or f"tenant {name} not found", name=name, hint=hint)
 
 
-def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldError:
-    """Return the error that a refused operation is answered with; `reason` may be lost ("") after a restart."""
+def refusal(verdict: int, refused: Refuse | None, target: Target, etag: str) -> TopicfoldError:
+    """Return the error that a refused operation is answered with; `refused` may be lost (None) after a restart."""
     name = target.name
+    reason, hint = (refused.reason, refused.hint) if refused else ("", "")
     match verdict:
         case Verdict.NOT_EMPTY:
             return NotEmpty(
@@ -63,7 +65,7 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.TENANT_NOT_FOUND:
             return tenant_not_found(name.partition("/")[0], reason)
         case Verdict.ALREADY_EXISTS:
-            return AlreadyExists(reason or f"{name} exists already", name=name)
+            return AlreadyExists(reason or f"{name} exists already", name=name, hint=hint)
         case Verdict.PRECONDITION_FAILED:
             has = "the clusters have" if name == CLUSTERS else f"{name} has"
             return PreconditionFailed(reason or f"{has} another version now", current=etag)

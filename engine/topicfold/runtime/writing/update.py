@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from topicfold.model.events import AggregateKind, Audit, Operation
-from topicfold.model.updates import Updater
+from topicfold.model.updates import Refuse, Updater
 from topicfold.state.operations import Settled
 
 
@@ -55,6 +55,6 @@ class Update:
     in_attempt: bool = False
     is_fresh: bool = False
     waiters: list[asyncio.Future[None]] = field(default_factory=list)
-    refusal: str = ""
+    refusal: Refuse | None = None
     failure: Exception | None = None
     log_said: str = ""

@@ -149,7 +149,7 @@ class Writing:
         if settled is None:
             return None
         check_body(asked.body_hash, settled.body_hash)
-        return self._answer(settled, "", target, handle, asked)
+        return self._answer(settled, None, target, handle, asked)
 
     async def change_namespace(self, name: str, updater: Updater, asked: Asked, *, stated: str = "") -> Written:
         """Change a namespace's record by a pure function of it; `stated` names the one policy that is set.
@@ -333,7 +333,9 @@ class Writing:
             raise update.failure
         return self._answer(settled, update.refusal, target, handle, asked)
 
-    def _answer(self, settled: Settled, refused: str, target: Target, handle: bytes, asked: Asked) -> Written:
+    def _answer(
+        self, settled: Settled, refused: updates.Refuse | None, target: Target, handle: bytes, asked: Asked
+    ) -> Written:
         if is_refusal(settled.verdict):
             raise refusal(settled.verdict, refused, target, str(settled.etag))
         return Written(

@@ -235,9 +235,11 @@ class Connection(HttpToolsProtocol):
     def _hear_host_of_target(self) -> None:
         """Take the host in the request's target for its Host, where there is one: a proxy is asked so, and us too.
 
-        Source: RFC 9112 section 3.2.2.
+        A target that ends with it is the one of "/". Source: RFC 9112 section 3.2.2, RFC 9110 section 4.2.3.
         """
         if named := _ABSOLUTE.match(self.url):
+            if self.url[named.end() : named.end() + 1] != b"/":
+                self.url = b"%b/%b" % (named[0], self.url[named.end() :])
             self.headers[:] = [(name, named[1] if name == b"host" else value) for name, value in self.headers]
 
     def _begin_to_pass_over(self, data: bytes) -> None:
