@@ -44,9 +44,8 @@ def test_a_policy_is_shown_as_it_was(run: Run, versions: list[str]) -> None:
                                ("max-producers-per-topic", versions[0], None)):  # fmt: skip
         answer = run("namespaces", f"get-{command}", SPACE, "--at", at, "-o", "json")
         assert (answer.code, json.loads(answer.out), answer.err) == (0, shown, "")
-    refused = run("namespaces", "get-max-unacked-messages-per-consumer", SPACE, "--at", "9", "--applied")
-    if refused.code == 2 and "what applied" in refused.err:
-        assert "only the namespace itself" in refused.err
+    refused = run("namespaces", "get-schema-validation-enforce", SPACE, "--at", versions[0], "--applied")
+    assert (refused.code, "only the namespace itself is kept as it was" in refused.err) == (2, True)
 
 
 def test_going_back_restores_a_version_and_warns_of_what_kafka_deletes(

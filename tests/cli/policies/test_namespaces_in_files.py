@@ -10,6 +10,7 @@ import yaml
 
 from tests.cli.conftest import Run
 from topicfold.client import Client
+from topicfold.errors import Forbidden
 
 pytestmark = pytest.mark.usefixtures("nobody")
 SPACE = "public/default"
@@ -174,3 +175,15 @@ def test_a_wrong_file_is_refused_before_anything_is_asked(run: Run, tmp_path: Pa
     file.write_text(text)
     refused = run("policies", "diff", "-f", str(file))
     assert (refused.code, said in refused.err) == (2, True), refused.err
+
+
+def test_a_namespace_whose_policies_may_not_be_read_is_left_out_and_told(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise Forbidden("no")
+
+    monkeypatch.setattr(Client, "get_namespace_record", refused)
+    told = run("policies", "export", SPACE, "-o", "json")
+    assert (told.code, json.loads(told.out)["namespaces"], len(json.loads(told.out)["topics"])) == (0, [], 1)
+    assert f"left out namespace {SPACE}: to read its policies needs read-policies on it\n" in told.err
