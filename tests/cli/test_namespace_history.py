@@ -1,4 +1,4 @@
-"""`topicfold namespaces history` and `rollback`, and reads of policies of namespaces with `--at`."""
+"""`topicfold namespaces history` and `rollback`, `tenants history`, and reads of policies of namespaces with `--at`."""
 
 from __future__ import annotations
 
@@ -87,3 +87,14 @@ def test_what_cannot_be_gone_back_to_is_refused_with_what_to_type_next(run: Run,
     missing = run("namespaces", "rollback", "public/none", "--to", "1", "--yes")
     assert (missing.code, "topicfold namespaces create public/none" in missing.err) == (3, True)
     assert run("namespaces", "history", "public/none").code == 3
+
+
+@pytest.mark.usefixtures("nobody")
+def test_a_tenant_has_a_history_too(run: Run, client: Client) -> None:
+    client.create_tenant("acme", admin_roles=["ops"])
+    client.update_tenant("acme", admin_roles=["sre"], reason="new team")
+    shown = run("tenants", "history", "acme", "--limit", "1")
+    assert shown.code == 0
+    assert shown.out.splitlines()[1].endswith('new team  adminRoles: ["ops"] → ["sre"]')
+    missing = run("tenants", "history", "none")
+    assert (missing.code, "hint: topicfold tenants list\n" in missing.err) == (3, True)

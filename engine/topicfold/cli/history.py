@@ -1,14 +1,15 @@
-"""`topicfold history` and `topicfold rollback`, and those of namespaces: who changed what, when and why; and back."""
+"""`topicfold history` and `rollback`, and those of namespaces and tenants: who changed what and why; and back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topicfold.cli.arguments import Namespace, Topic
+from topicfold.cli.arguments import Namespace, Tenant, Topic
 from topicfold.cli.completion import complete_versions
 from topicfold.cli.output import value_text
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
@@ -40,7 +41,7 @@ _MAX_LOOKED_AT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What has a history: as it was given, its full name, how to ask about it, and what no rollback changes."""
+    """What can be rolled back: as it was given, its full name, its history, and what no rollback changes."""
 
     given: str
     name: str
@@ -59,7 +60,7 @@ def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
       topicfold history orders
       topicfold history orders --limit 500 -o json
     """
-    _show(session, _of_topic(session, topic), limit)
+    _show(session, _of_topic(session, topic).ask, limit)
 
 
 def namespace_history(session: Session, namespace: Namespace, limit: Limit = 50) -> None:
@@ -72,11 +73,23 @@ def namespace_history(session: Session, namespace: Namespace, limit: Limit = 50)
       topicfold namespaces history acme/pay
       topicfold namespaces history acme/pay --limit 500 -o json
     """
-    _show(session, _of_namespace(session, namespace), limit)
+    _show(session, _of_namespace(session, namespace).ask, limit)
 
 
-def _show(session: Session, subject: _Subject, limit: int) -> None:
-    entries, gap, has_more = _entries(subject, limit)
+def tenant_history(session: Session, tenant: Tenant, limit: Limit = 50) -> None:
+    """Show who changed what of a tenant. Newest first; also for deleted tenants.
+
+    These are changes of its roles, clusters and grants; each of its namespaces has a history of its own.
+
+    \b
+    Example:
+      topicfold tenants history acme
+    """
+    _show(session, partial(session.client.tenant_history, tenant), limit)
+
+
+def _show(session: Session, ask: Callable[..., HistoryPage], limit: int) -> None:
+    entries, gap, has_more = _entries(ask, limit)
     rows = [row for entry in entries for row in _rows(entry)]
     session.output.show(entries, [entry.etag for entry in entries], _HEADER, rows)
     if gap:
@@ -126,22 +139,22 @@ def _of_topic(session: Session, topic: str) -> _Subject:
     from topicfold.client import calls
 
     stays = "partitions and grants"
-    return _Subject(topic, str(parse_topic(topic)), session.client.history, calls.roll_back, stays)
+    return _Subject(topic, str(parse_topic(topic)), partial(session.client.history, topic), calls.roll_back, stays)
 
 
 def _of_namespace(session: Session, namespace: str) -> _Subject:
     from topicfold.client import calls
 
-    ask = session.client.namespace_history
+    ask = partial(session.client.namespace_history, namespace)
     return _Subject(namespace, parse_namespace(namespace), ask, calls.roll_back_namespace, "its topics and grants")
 
 
-def _entries(subject: _Subject, limit: int) -> tuple[list[HistoryEntry], str, bool]:
+def _entries(ask: Callable[..., HistoryPage], limit: int) -> tuple[list[HistoryEntry], str, bool]:
     """Return up to `limit` changes, why older ones cannot be told if that is so, and whether there are some."""
     entries: list[HistoryEntry] = []
     before = ""
     while True:
-        page = subject.ask(subject.given, limit=min(limit - len(entries), _PAGE), before=before)
+        page = ask(limit=min(limit - len(entries), _PAGE), before=before)
         entries += page.entries
         before = page.before
         if not before or len(entries) >= limit:
@@ -165,7 +178,7 @@ def _confirm(session: Session, subject: _Subject, to: str) -> str | None:
         raise InvalidRequest(
             "there is no terminal to confirm it on", hint="Give --yes to roll back without a question."
         )
-    entries, _, _ = _entries(subject, _MAX_LOOKED_AT)
+    entries, _, _ = _entries(subject.ask, _MAX_LOOKED_AT)
     undone = _after(entries, to)
     width = max((len(str(entry.offset)) for entry in undone), default=0)
     for entry in undone:

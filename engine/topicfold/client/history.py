@@ -1,4 +1,4 @@
-"""Methods of a client for histories of topics and namespaces: read them, read an older version, roll back to it."""
+"""Methods of a client for histories: read them, read an older version, roll back to it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from topicfold.client.call import Call, ChangeOptions, Query
 from topicfold.client.declaring import asks
 from topicfold.client.history_answers import HistoryPage
 from topicfold.client.own_namespace import InOwnNamespace
-from topicfold.client.paths import domain_query, native_namespace_path, native_topic_path
+from topicfold.client.paths import domain_query, native_namespace_path, native_topic_path, segment
+from topicfold.model.names import check_tenant
 
 DEFAULT_PAGE = 50
 
 
 class HistoryCalls(InOwnNamespace):
-    """Histories of topics and namespaces, also of deleted ones. They reach back as far as the log.
+    """Histories of topics, namespaces and tenants, also of deleted ones. They reach back as far as the log.
 
     Those of topics begin at the creation of the namespace.
     """
@@ -34,6 +35,11 @@ class HistoryCalls(InOwnNamespace):
     def namespace_history(self, namespace: str, *, limit: int = DEFAULT_PAGE, before: str = "") -> Call[HistoryPage]:
         """Return the same of a namespace. Changes of its topics are no part of it."""
         return _page(native_namespace_path(namespace), (), limit, before)
+
+    @asks
+    def tenant_history(self, tenant: str, *, limit: int = DEFAULT_PAGE, before: str = "") -> Call[HistoryPage]:
+        """Return the same of a tenant: its roles, clusters and grants."""
+        return _page(f"/api/v1/tenants/{segment(check_tenant(tenant))}", (), limit, before)
 
     @asks
     def get_topic_at(self, topic: str, at: str | int) -> Call[Topic]:

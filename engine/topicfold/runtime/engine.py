@@ -231,10 +231,10 @@ class Engine:
         return made(Revision, (self.identity.incarnation, positions))
 
     def target_of(self, place: str | TopicName) -> Target:
-        """Return the target of updates of a topic, or of the namespace that a text names."""
+        """Return the target of updates of a topic, or of the namespace or the tenant that a text names."""
         if isinstance(place, TopicName):
             return self.target(AggregateKind.TOPIC, str(place), place.namespace)
-        return self.target(AggregateKind.NAMESPACE, place)
+        return self.target(AggregateKind.NAMESPACE if "/" in place else AggregateKind.TENANT, place)
 
     def target(self, kind: AggregateKind, name: str, namespace: str = "") -> Target:
         """Return the target of updates of a tenant, a namespace, or a topic of `namespace`."""

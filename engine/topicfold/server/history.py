@@ -1,4 +1,4 @@
-"""History of a topic or a namespace, and rollback to one of its versions, under `/api/v1`."""
+"""History of a topic, a namespace or a tenant, and rollback to a version of the former two, under `/api/v1`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from topicfold.errors import (
     LogUnavailable,
     NamespaceNotFound,
     Overloaded,
+    TenantNotFound,
     TopicNotFound,
     VersionNotFound,
 )
 from topicfold.model.names import TopicName
 from topicfold.model.permissions import (
     ADMINISTER_NAMESPACE,
+    ADMINISTER_TENANT,
     ADMINISTER_TOPIC,
     READ_NAMESPACE,
     READ_TOPIC,
@@ -39,7 +41,7 @@ from topicfold.server.native_namespaces import NATIVE_NAMESPACE, native_namespac
 from topicfold.server.native_topics import DOMAIN_QUERY, DRY_QUERY, NATIVE_TOPIC, is_dry, native_topic_in
 from topicfold.server.node import Node
 from topicfold.server.parameters import Count, Declared
-from topicfold.server.paths import refuse_partition
+from topicfold.server.paths import refuse_partition, tenant_in
 from topicfold.server.queries import one, query_of
 from topicfold.server.records import checked
 from topicfold.server.routes import (
@@ -72,6 +74,11 @@ class Histories:
     async def of_namespace(self, request: Request) -> Response:
         """Answer the same of a namespace."""
         return await self._page(request, native_namespace_in(request, *_PAGE), ADMINISTER_NAMESPACE)
+
+    async def of_tenant(self, request: Request) -> Response:
+        """Answer the same of a tenant."""
+        query_of(request, _PAGE)
+        return await self._page(request, tenant_in(request), ADMINISTER_TENANT)
 
     async def roll_topic_back(self, request: Request) -> Response:
         """Give a topic back the labels, properties and policies of one of its versions."""
@@ -130,7 +137,7 @@ class Histories:
 
 
 def operations(node: Node) -> Sequence[Operation]:
-    """Return what can be done with the histories of topics and namespaces."""
+    """Return what can be done with histories."""
     histories = Histories(node)
     pages: Declared = LIMIT.declared | {"before": "The `before` of the previous page."}
     return (
@@ -142,6 +149,9 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("getNamespaceHistory", "GET", f"{NATIVE_NAMESPACE}/history", histories.of_namespace,
                   "Read a namespace's history: who changed what, when and why", answer=History, query=pages,
                   errors=(*READ_ERRORS, NamespaceNotFound, LogUnavailable, Overloaded), needs=READ_NAMESPACE),
+        Operation("getTenantHistory", "GET", "/api/v1/tenants/{tenant}/history", histories.of_tenant,
+                  "Read a tenant's history: who changed what, when and why", answer=History, query=pages,
+                  errors=(*READ_ERRORS, TenantNotFound, LogUnavailable, Overloaded), needs=ADMINISTER_TENANT),
         Operation("rollbackNamespace", "POST", f"{NATIVE_NAMESPACE}/rollback", histories.roll_namespace_back,
                   "Roll a namespace back to an earlier version", 204, body=Rollback, query=DRY_QUERY,
                   errors=(*WRITE_ERRORS, *NAMESPACE_POLICIES_REFUSED, NamespaceNotFound, VersionNotFound, *UNREADABLE),

@@ -28,13 +28,13 @@ AT_QUERY: Declared = {
 
 
 async def readable_since(node: Node, request: Request, place: str | TopicName, deadline: float) -> int:
-    """Return the offset from which on who asks may read of the past of a topic, or of the namespace that a text names.
+    """Return the offset from which on who asks may read of the past of a topic, or of what a text names.
 
-    A grant is one on the present life: what was before is, of a topic, for those who may read the namespace, and of a
-    namespace for superusers.
+    That is a namespace or a tenant. A grant is one on the present life: what was before is, of a topic, for those who
+    may read the namespace, and of others for superusers.
 
     Raises:
-        TopicNotFound, NamespaceNotFound: there never was such a thing.
+        TopicNotFound, NamespaceNotFound, TenantNotFound: there never was such a thing.
         LogUnavailable: the log did not answer by the deadline.
     """
     if isinstance(place, TopicName):

@@ -30,7 +30,7 @@ class FieldChange(Resource):
 
 
 class HistoryEntry(Resource):
-    """One change of a topic or a namespace: the updates that took effect together."""
+    """One change of a record: the updates that took effect together."""
 
     etag: str = Field(description="The ETag of the version that the change produced.")
     offset: int = Field(description="The offset in its partition of the log; also identifies the version.")
@@ -53,7 +53,7 @@ class HistoryGap(Resource):
 
 
 class History(Resource):
-    """A page of the history of a topic or a namespace."""
+    """A page of the history of a topic, a namespace or a tenant."""
 
     name: str
     items: list[HistoryEntry] = Field(description="Newest first.")

@@ -45,3 +45,18 @@ async def test_a_former_life_of_a_namespace_is_for_superusers(acme: RestNode) ->
     kinds = [each["kind"] for each in (await seen(acme, f"{PAY}/history", "root"))["items"]]
     assert kinds == ["changed", "created", "deleted", "changed", "changed", "created"]
     assert (await seen(acme, f"{PAY}?at={former['offset']}", "root"))["name"] == "acme/pay"
+
+
+async def test_the_history_of_a_tenant_is_for_who_administers_its_present_life(acme: RestNode) -> None:
+    await grant(acme, "tenants/acme", "app", "list-topics")
+    history = "/api/v1/tenants/acme/history"
+    assert [await seen(acme, history, role) for role in ("app", "chief", "stranger")] == [403, 403, 403]
+    newest, oldest = (await seen(acme, history, "boss"))["items"]
+    assert newest["changes"] == [{"path": ["grants", "app"], "old": None, "new": ["list-topics"]}]
+    assert {"path": ["adminRoles"], "old": None, "new": ["boss"]} in oldest["changes"]
+    await done(acme, "DELETE", f"{ADMIN}/tenants/acme?force=true")
+    await done(acme, "PUT", f"{ADMIN}/tenants/acme", {"adminRoles": ["boss"]})
+    assert [each["kind"] for each in (await seen(acme, history, "boss"))["items"]] == ["created"]
+    kinds = [each["kind"] for each in (await seen(acme, history, "root"))["items"]]
+    assert kinds == ["created", "deleted", "changed", "created"]
+    assert await seen(acme, "/api/v1/tenants/none/history", "root") == 404

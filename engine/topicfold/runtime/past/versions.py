@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from topicfold.errors import InvalidRequest, Resync, TopicNotFound, VersionNotFound
 from topicfold.model.events import GENESIS, AggregateKind
-from topicfold.model.records import NamespaceRecord, TopicRecord
+from topicfold.model.records import UnreadableRecord
 from topicfold.model.updates import Stored
 from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.engine import Engine
@@ -36,20 +36,22 @@ class Version:
 
 
 async def life_start(engine: Engine, target: Target, deadline: float) -> int:
-    """Return the offset at which the present life of a topic or a namespace begins: before, another had that name.
+    """Return the offset at which the present life of a topic, a namespace or a tenant begins.
+
+    What lies before was another of that name.
 
     It is never too low: of a life that began too long ago it is where the walk ended, of one that has ended where the
     log does.
 
     Raises:
-        TopicNotFound, NamespaceNotFound: there never was such a thing.
+        TopicNotFound, NamespaceNotFound, TenantNotFound: there never was such a thing.
         LogUnavailable: the log did not answer by the deadline.
     """
     chain = Chain(engine, target, deadline)
     start = engine.states[target.partition].position
     for _ in range(MAX_LINKS):
         link = await chain.step()
-        if link is None or not isinstance(link.record, TopicRecord | NamespaceRecord):
+        if link is None or link.record is None or isinstance(link.record, UnreadableRecord):
             break
         start = link.offset
     return start
