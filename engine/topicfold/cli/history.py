@@ -1,22 +1,26 @@
-"""`topicfold history` and `topicfold rollback`: who changed what of a topic, when and why; and back to a version."""
+"""`topicfold history` and `rollback`, and those of namespaces and tenants: who changed what and why; and back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topicfold.cli.arguments import Topic
+from topicfold.cli.arguments import Namespace, Tenant, Topic
 from topicfold.cli.completion import complete_versions
 from topicfold.cli.output import value_text
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
-from topicfold.model.names import parse_topic
+from topicfold.model.names import parse_namespace, parse_topic
 from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
-    from topicfold.client.history_answers import FieldChange, HistoryEntry
+    from topicfold.client import Written
+    from topicfold.client.call import Call, ChangeOptions
+    from topicfold.client.history_answers import FieldChange, HistoryEntry, HistoryPage
 
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Maximum number of changes to show.")]
 To = Annotated[
@@ -34,6 +38,17 @@ _STEPS = {"end": "its Kafka topic is to be deleted"}
 _MAX_LOOKED_AT = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What can be rolled back: as it was given, its full name, its history, and what no rollback changes."""
+
+    given: str
+    name: str
+    ask: Callable[..., HistoryPage]
+    roll_back: Callable[[str, str, ChangeOptions], Call[Written]]
+    stays: str
+
+
 def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
     """Show who changed what of a topic. Newest first; also for deleted topics.
 
@@ -44,7 +59,36 @@ def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
       topicfold history orders
       topicfold history orders --limit 500 -o json
     """
-    entries, gap, has_more = _entries(session, topic, limit)
+    _show(session, _of_topic(session, topic).ask, limit)
+
+
+def namespace_history(session: Session, namespace: Namespace, limit: Limit = 50) -> None:
+    """Show who changed what of a namespace. Newest first; also for deleted namespaces.
+
+    These are changes of its properties, policies and grants; each of its topics has a history of its own.
+
+    \b
+    Examples:
+      topicfold namespaces history acme/pay
+      topicfold namespaces history acme/pay --limit 500 -o json
+    """
+    _show(session, _of_namespace(session, namespace).ask, limit)
+
+
+def tenant_history(session: Session, tenant: Tenant, limit: Limit = 50) -> None:
+    """Show who changed what of a tenant. Newest first; also for deleted tenants.
+
+    These are changes of its roles, clusters and grants; each of its namespaces has a history of its own.
+
+    \b
+    Example:
+      topicfold tenants history acme
+    """
+    _show(session, partial(session.client.tenant_history, tenant), limit)
+
+
+def _show(session: Session, ask: Callable[..., HistoryPage], limit: int) -> None:
+    entries, gap, has_more = _entries(ask, limit)
     rows = [row for entry in entries for row in _rows(entry)]
     session.output.show(entries, [entry.etag for entry in entries], _HEADER, rows)
     if gap:
@@ -66,31 +110,59 @@ def rollback(session: Session, topic: Topic, to: To, yes: Yes = False) -> None:
       topicfold rollback orders --to 1234
       topicfold rollback orders --to 1234 --yes --reason "wrong tier"
     """
+    _roll_back(session, _of_topic(session, topic), to, yes)
+
+
+def namespace_rollback(session: Session, namespace: Namespace, to: To, yes: Yes = False) -> None:
+    """Restore an earlier version of a namespace. It restores properties and policies; grants stay, and so do topics.
+
+    \b
+    Examples:
+      topicfold namespaces rollback acme/pay --to 1234
+      topicfold namespaces rollback acme/pay --to 1234 --yes --reason "wrong retention"
+    """
+    _roll_back(session, _of_namespace(session, namespace), to, yes)
+
+
+def _roll_back(session: Session, subject: _Subject, to: str, yes: bool) -> None:
     # It imports the table of policies, which other commands would import with this one.
     from topicfold.cli.retention_warning import warning_after
 
-    name = str(parse_topic(topic))
-    warning = warning_after(session, name)
+    warning = warning_after(session, subject.name)
     changes = session.changes
     if not yes and is_somebody_there():
-        changes["if_match"] = changes.get("if_match") or _confirm(session, topic, to)
-    written = session.client.roll_back(topic, to, **changes)
-    session.show_change("rolled back", name, written, f"it was as in version {to} before", warning)
+        changes["if_match"] = changes.get("if_match") or _confirm(session, subject, to)
+    written = session.client.perform(subject.roll_back(subject.given, to, changes))
+    session.show_change("rolled back", subject.name, written, f"it was as in version {to} before", warning)
 
 
-def _entries(session: Session, topic: str, limit: int) -> tuple[list[HistoryEntry], str, bool]:
+def _of_topic(session: Session, topic: str) -> _Subject:
+    from topicfold.client import calls
+
+    stays = "partitions and grants"
+    return _Subject(topic, str(parse_topic(topic)), partial(session.client.history, topic), calls.roll_back, stays)
+
+
+def _of_namespace(session: Session, namespace: str) -> _Subject:
+    from topicfold.client import calls
+
+    ask = partial(session.client.namespace_history, namespace)
+    return _Subject(namespace, parse_namespace(namespace), ask, calls.roll_back_namespace, "its topics and grants")
+
+
+def _entries(ask: Callable[..., HistoryPage], limit: int) -> tuple[list[HistoryEntry], str, bool]:
     """Return up to `limit` changes, why older ones cannot be told if that is so, and whether there are some."""
     entries: list[HistoryEntry] = []
     before = ""
     while True:
-        page = session.client.history(topic, limit=min(limit - len(entries), _PAGE), before=before)
+        page = ask(limit=min(limit - len(entries), _PAGE), before=before)
         entries += page.entries
         before = page.before
         if not before or len(entries) >= limit:
             return entries, page.gap, bool(before)
 
 
-def _confirm(session: Session, topic: str, to: str) -> str | None:
+def _confirm(session: Session, subject: _Subject, to: str) -> str | None:
     """Show what going back would change; return the ETag of what it would be done to once somebody said yes.
 
     None where the history can be told no more.
@@ -99,18 +171,17 @@ def _confirm(session: Session, topic: str, to: str) -> str | None:
         Exit: they said no.
         TopicfoldError: the server would refuse it.
     """
-    from topicfold.client import calls
     from topicfold.client.call import tried
 
-    session.client.perform(tried(calls.roll_back(topic, to, {})))
-    entries, _, _ = _entries(session, topic, _MAX_LOOKED_AT)
+    session.client.perform(tried(subject.roll_back(subject.given, to, {})))
+    entries, _, _ = _entries(subject.ask, _MAX_LOOKED_AT)
     undone = _after(entries, to)
     width = max((len(str(entry.offset)) for entry in undone), default=0)
     for entry in undone:
         for version, *others in _rows(entry):
             session.output.detail(f"  {'  '.join((version.ljust(width), *filter(None, others)))}")
     count = f"{counted(len(undone), 'change')} of" if undone else "whatever changed on"
-    require_yes(f"This undoes {count} {topic} since version {to}; partitions and grants stay.")
+    require_yes(f"This undoes {count} {subject.given} since version {to}; {subject.stays} stay.")
     return entries[0].etag if entries else None
 
 

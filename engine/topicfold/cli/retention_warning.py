@@ -5,9 +5,10 @@ What applied before a change is compared with what applies after it, whatever wa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from topicfold.cli.steps import counted_by_kind
 from topicfold.errors import TopicfoldError, Wait
 from topicfold.model.names import NON_PERSISTENT
 from topicfold.model.policy.changes import RETENTION
@@ -16,6 +17,7 @@ from topicfold.model.policy.kafka_settings import kafka_settings, lowers
 
 if TYPE_CHECKING:
     from topicfold.cli.session import Session
+    from topicfold.client.desired import Step
 
 WRITTEN = "'topicfold enforce' writes it into Kafka, while that runs"
 _LOST = "and no rollback brings that back"
@@ -46,6 +48,24 @@ def warning_after(session: Session, name: str) -> Callable[[], str]:
             return _UNTOLD
 
     return warning
+
+
+def warning_of(steps: Iterable[Step]) -> str:
+    """Return what tells that Kafka may keep less of what is there, once what `steps` say is written into it.
+
+    It is "" if no step lowers, sets or removes a limit. Nobody is asked what applied before a limit was set, or applies
+    once it is removed.
+    """
+    names = [step.name for step in steps if step.etag is not None and _may_keep_less(step)]
+    return f"retention of {counted_by_kind(names)}: {_UNTOLD}" if names else ""
+
+
+def _may_keep_less(step: Step) -> bool:
+    if step.name.startswith(f"{NON_PERSISTENT}://"):
+        return False
+    limits = [each for each in step.differences if RETENTION in each.path]
+    # Of neither 0 nor a missing limit Kafka is told.
+    return any(not each.new or lowers(str(each.old or ""), str(each.new)) is not False for each in limits)
 
 
 def _limits(session: Session, name: str) -> dict[str, str]:

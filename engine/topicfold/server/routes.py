@@ -35,9 +35,11 @@ UNREADABLE = (errors.Undecodable, errors.NewerSchema)
 CLUSTER_ERRORS = (errors.ClusterUnavailable, errors.ClusterRefused)
 """Of what makes, grows or ends topics, which a Kafka cluster may have to do, too."""
 
-POLICIES_REFUSED = (
-    errors.InvalidPolicy, errors.PolicyUnmet, errors.PeerCluster, errors.UnknownCluster, errors.PoliciesDisabled,
+NAMESPACE_POLICIES_REFUSED = (
+    errors.InvalidPolicy, errors.PolicyUnmet, errors.PeerCluster, errors.UnknownCluster,
 )  # fmt: skip
+"""Of what sets policies of a namespace beside other things."""
+POLICIES_REFUSED = (*NAMESPACE_POLICIES_REFUSED, errors.PoliciesDisabled)
 """Of what sets policies of a topic beside other things."""
 TEXTS = {"type": "array", "items": {"type": "string"}}
 """The shape of a list of texts."""
