@@ -19,7 +19,7 @@ from hypothesis import settings
 
 from tests.compaction.classes import jvm_options
 from tests.prerequisites import SHORT_LIVED_JVM, needed
-from topicfold.collection import no_collection
+from topicfold.process.collection import no_collection
 
 _SESSION = "TOPICFOLD_TEST_SESSION"
 _OURS = re.compile(r"TOPICFOLD_(TEST_|\w+_SEEDS$)")
@@ -124,6 +124,9 @@ def own_broker(worker_broker: object) -> Iterator[object]:
 
     assert isinstance(worker_broker, KafkaProcess)
     yield worker_broker
+    if worker_broker.is_paused:
+        # One that slept may need longer to be itself again than to start.
+        worker_broker.kill()
     if not worker_broker.is_running:
         worker_broker.restart()
 

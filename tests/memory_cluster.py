@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from topicfold.cluster.port import Configuration, TopicSetting
 from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, TopicfoldError, TopicNotFound
-from topicfold.model.adoption import KafkaTopic
-from topicfold.model.kafka_names import is_kafka_name
+from topicfold.model.kafka.adoption import KafkaTopic
+from topicfold.model.kafka.names import is_kafka_name
 
 DEFAULTS: Mapping[str, str] = {
     "cleanup.policy": "delete",

@@ -7,9 +7,13 @@ import errno
 import io
 import json
 import logging
+import os
 import re
+import select
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import structlog
@@ -126,6 +130,42 @@ def test_a_line_that_cannot_be_written_is_lost_and_nothing_else(method: str) -> 
     stream.is_full = False
     structlog.get_logger("test").info("happened later")
     assert json.loads(stream.getvalue().splitlines()[-1])["event"] == "happened later"
+
+
+def test_lines_that_nobody_reads_hold_nothing_up_and_are_counted_once_somebody_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log_lines, "_PATIENCE_SECONDS", 0.01)
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with open(reading, "rb", buffering=0) as reader, open(writing, "w") as stream:
+        configure_logging(stream)
+        for number in range(500):
+            structlog.get_logger("test").warning("happened", text=200 * "x")
+            logging.getLogger("uvicorn.error").error("theirs %s", number)
+        read = _lines_in(reader)
+        structlog.get_logger("test").info("happened later")
+        lost, later = _lines_in(reader)
+    assert {each["event"] for each in read} >= {"happened", "theirs 0"}
+    assert (lost["event"], lost["lines"]) == ("log_lines_lost", 1_000 - len(read))
+    assert later["event"] == "happened later"
+
+
+def test_threads_that_wait_for_room_at_once_all_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_lines, "_PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(log_lines, "_PATIENT_EVERY_SECONDS", 0.0)
+    reading, writing = os.pipe()
+    with open(reading, "rb", buffering=0), open(writing, "w") as stream:
+        configure_logging(stream)
+        while select.select([], [writing], [], 0)[1]:
+            os.write(writing, bytes(4096))
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(structlog.get_logger("test").warning, ["happened"] * 4))
+
+
+def _lines_in(reader: io.FileIO) -> list[dict[str, Any]]:
+    """Return what waits to be read."""
+    return [json.loads(line) for line in (reader.readall() or b"").splitlines()]
 
 
 def test_single_events_are_not_logged() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 from topicfold.errors import BadSetting, WrongSnapshot
 from topicfold.log.avro import schema_called, schema_directory
 from topicfold.settings import Settings
-from topicfold.starting import open_log, require_log
+from topicfold.starting import open_log, require_log, waited_for
 
 
 @pytest.fixture
@@ -29,6 +31,20 @@ async def test_a_log_that_no_snapshot_can_be_of_is_not_made(tmp_path: Path, snap
     with pytest.raises(WrongSnapshot, match=f"^there is no log {log_file}, and the snapshot {snapshot} is of one$"):
         await open_log(Settings(log_file=log_file, snapshot=snapshot))
     assert os.listdir(tmp_path) == ["snapshot"]
+
+
+async def test_a_snapshot_that_does_not_answer_holds_up_the_start_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = threading.Event()
+    monkeypatch.setattr("topicfold.starting.sequences", lambda _: [] if answers.wait(5) else [1])
+    settings = Settings(log_file=tmp_path / "new.db", snapshot=tmp_path)
+    opening = asyncio.ensure_future(open_log(settings))
+    await asyncio.sleep(0.05)
+    assert not opening.done()
+    assert waited_for(settings) == {"log": f"{tmp_path}/new.db", "snapshot": str(tmp_path)}
+    answers.set()
+    await (await opening).close()
 
 
 @pytest.mark.kafka

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import math
+import select
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +20,9 @@ from topicfold.model.steering import in_one_line
 
 _log = structlog.get_logger(__name__)
 _SLOW_SECONDS = 1.0
+_PATIENCE_SECONDS = 1.0
+"""For so long a line waits for room, if none did within `_PATIENT_EVERY_SECONDS`: a burst needs no more."""
+_PATIENT_EVERY_SECONDS = 60.0
 
 
 def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -> None:
@@ -25,7 +30,8 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
 
     Those of other libraries too, from warnings on; warnings seldom, for whatever is sent that is no HTTP causes one.
     Tracebacks are plain: variables of a frame hold tokens and labels.
-    A line that cannot be written is lost: no work stops for a disk that is full, or a reader that has left.
+    A line that cannot be written is lost: no work stops for a disk that is full, or a reader that has left or stands
+    still. Of the latter's, it is told how many they were once it reads again.
     """
     stream = stream or sys.stderr
     lines = _Lines(stream)
@@ -47,7 +53,8 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=lambda *_: lines,
     )
-    handler = logging.StreamHandler(stream)
+    handler = logging.StreamHandler(lines)
+    handler.terminator = ""
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
@@ -84,14 +91,46 @@ def _escape_what_steers(
 
 
 class _Lines(structlog.WriteLogger):
-    """Writes lines; raises nothing of where they go."""
+    """Writes lines; raises nothing of where they go, and next to never waits for whoever reads them.
+
+    A pipe that has any room takes 4 KiB without a wait; a longer line may have to be read first, and so may any on a
+    terminal whose other end is gone without having said so, as with a connection that was cut.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._place: int | None = None
+        with suppress(io.UnsupportedOperation):
+            self._place = stream.fileno()
+        self._patient_from = -math.inf
+        self._lost = 0
 
     def msg(self, message: str) -> None:
         """Write a line if that is possible."""
+        if not self._has_room():
+            self._lost += 1
+            return
+        lost, self._lost = self._lost, 0
+        if lost:
+            _log.warning("log_lines_lost", lines=lost, reason="what reads the log stood still")
         with suppress(OSError):
             super().msg(message)
 
-    debug = info = warning = error = critical = msg
+    debug = info = warning = error = critical = write = msg
+
+    def _has_room(self) -> bool:
+        if self._place is None:
+            return True
+        # One of its own each time: two threads must not wait with the same.
+        room = select.poll()
+        room.register(self._place, select.POLLOUT)
+        if room.poll(0):
+            return True
+        now = time.monotonic()
+        if now < self._patient_from:
+            return False
+        self._patient_from = now + _PATIENT_EVERY_SECONDS
+        return bool(room.poll(1000 * _PATIENCE_SECONDS))
 
 
 class Seldom(logging.Filter):

@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from topicfold.errors import InvalidName
-from topicfold.json_text import read_json
-from topicfold.model.brokers import wrong_with_brokers
+from topicfold.model.kafka.brokers import wrong_with_brokers
 from topicfold.model.labels import broken_key_rule
 from topicfold.model.names import check_tenant, parse_namespace
 from topicfold.model.policy.table import BY_NAME
+from topicfold.text.json_text import read_json
 
 _POLICY_NAMES = {name.lower(): name for name in BY_NAME}
 

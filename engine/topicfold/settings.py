@@ -19,9 +19,9 @@ from pydantic_settings import (
 )
 
 from topicfold.errors import TopicfoldError
+from topicfold.model.finding.pattern import SEPARATOR
 from topicfold.model.labels import MAX_LABELS, MAX_VALUE_LENGTH, LabelRules
 from topicfold.model.names import check_cluster
-from topicfold.model.pattern import SEPARATOR
 from topicfold.model.policy.changes import contradicts
 from topicfold.model.policy.limits import MAX_MESSAGE_BYTES, MAX_QUORUM, Limits
 from topicfold.model.policy.resolve import broker_level

@@ -1,13 +1,14 @@
-"""From settings to running parts: the log, what the engine is told, the node's part in a Kafka cluster.
+"""From settings to running parts: the log and its copy, what the engine is told, the node's part in a Kafka cluster.
 
 Clients of Kafka and SQLite are imported by whoever needs them, and by nobody else.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,11 @@ from shlex import quote
 
 from topicfold.errors import BadSetting
 from topicfold.log.avro import read_schemas
-from topicfold.log.port import Log
+from topicfold.log.copying import CopiedSpan, copy_log
+from topicfold.log.identity import stated_identity
+from topicfold.log.port import Log, LogIdentity
+from topicfold.process.own_thread import call_in_own_thread
+from topicfold.progress import Progress
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.finding.listings import Listings
 from topicfold.runtime.finding.topic_listing import open_topic_listing
@@ -63,9 +68,15 @@ async def open_log(settings: Settings) -> Log:
         LogUnavailable, ClusterUnavailable: it does not answer.
     """
     read_schemas()
-    if settings.snapshot is not None and sequences(settings.snapshot):
+    if await _has_commit(settings.snapshot):
         await require_log(settings)
     return await open_log_at(log_place(settings), settings.partitions)
+
+
+def waited_for(settings: Settings) -> Mapping[str, str]:
+    """Return where that is which must answer before the log is open, as fields of a log line."""
+    snapshot = {} if settings.snapshot is None else {"snapshot": str(settings.snapshot)}
+    return {"log": str(log_place(settings)), **snapshot}
 
 
 def log_place(settings: Settings) -> Path | KafkaPlace:
@@ -92,6 +103,31 @@ async def opened_log(settings: Settings) -> AsyncIterator[Log]:
         await log.close()
 
 
+def copy_to(
+    place: Path | KafkaPlace, settings: Settings, progress: Progress
+) -> tuple[LogIdentity, Sequence[CopiedSpan]]:
+    """Copy the log that `settings` name to `place`; return which it is, and what was copied.
+
+    Raises:
+        BadSetting, WrongSnapshot: there is no such log.
+        WrongLog: it is none, or `place` holds anything else.
+        LogUnavailable, ClusterUnavailable: one of both does not answer; doing it again goes on.
+    """
+    return asyncio.run(_copy_to(place, settings, progress))
+
+
+async def _copy_to(
+    place: Path | KafkaPlace, settings: Settings, progress: Progress
+) -> tuple[LogIdentity, Sequence[CopiedSpan]]:
+    async with opened_log(settings) as source:
+        identity = await stated_identity(source)
+        target = await open_log_at(place, identity.partitions)
+        try:
+            return identity, await copy_log(source, identity, target, progress)
+        finally:
+            await target.close()
+
+
 async def require_log(settings: Settings) -> None:
     """Return if there is the log that is named, for whoever would make an empty one of it and find nothing there.
 
@@ -104,9 +140,18 @@ async def require_log(settings: Settings) -> None:
     missing = await _missing_log(settings)
     if missing is None:
         return
-    if settings.snapshot is not None and sequences(settings.snapshot):
+    if await _has_commit(settings.snapshot):
         raise without_log(f"{missing.reason}, and the snapshot {settings.snapshot} is of one") from missing
     raise missing
+
+
+async def _has_commit(snapshot: Path | None) -> bool:
+    """Return whether there is a snapshot; its file system may not answer.
+
+    Raises:
+        SnapshotUnreadable: it cannot be seen.
+    """
+    return snapshot is not None and bool(await call_in_own_thread("topicfold-snapshot", sequences, snapshot))
 
 
 async def _missing_log(settings: Settings) -> BadSetting | None:

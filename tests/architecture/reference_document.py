@@ -15,15 +15,12 @@ from topicfold.model import (
     clusters,
     events,
     grants,
-    kafka_names,
     labels,
     names,
-    pattern,
     records,
-    regex,
-    selector,
-    selector_text,
 )
+from topicfold.model.finding import pattern, regex, selector, selector_text
+from topicfold.model.kafka import names as kafka_names
 from topicfold.model.policy import values
 from topicfold.runtime import snapshots
 from topicfold.runtime.watching import window

@@ -140,6 +140,13 @@ def test_units_are_confined_alike_but_for_java_which_makes_code_while_it_runs() 
     assert node == trim == job | {"MemoryDenyWriteExecute=yes"}
 
 
+def test_what_a_node_says_on_stderr_goes_to_the_journal_though_its_stdout_goes_nowhere() -> None:
+    unit = (ROOT / "deploy" / "topicfold.service").read_text()
+    assert "\nStandardOutput=null\nStandardError=journal\n" in unit, (
+        "by itself, systemd has stderr go where stdout does"
+    )
+
+
 @pytest.mark.parametrize("example", ["topicfold-compact.service", "compact-kubernetes.sh"])
 def test_a_job_of_a_user_without_a_home_says_where_its_connector_is_put(example: str) -> None:
     assert "spark.jars.ivy=/" in (ROOT / "deploy" / example).read_text()

@@ -24,16 +24,16 @@ from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
 from tests.snapshot.making import records_of
 from topicfold.compaction.compactor import Compactor
+from topicfold.compaction.folding.records import RECORDS
+from topicfold.compaction.folding.slices import fold_slice
 from topicfold.compaction.plan import Plan, SliceResult
-from topicfold.compaction.records import RECORDS
-from topicfold.compaction.slices import fold_slice
 from topicfold.log.identity import recognise_identity
 from topicfold.log.kafka import KafkaLog
 from topicfold.log.payload import decode_indexed
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.snapshot.commits import read_commit, sequences
 from topicfold.snapshot.loading import load
-from topicfold.snapshot.topic_rows import TOPIC_COLUMNS
+from topicfold.snapshot.rows.topic_rows import TOPIC_COLUMNS
 from topicfold.state.fold import PartitionState
 
 _NAMESPACES = 100

@@ -21,8 +21,8 @@ from tests.compaction.connector import connector
 from tests.prerequisites import CHECKOUT
 from topicfold.compaction.compactor import Done
 from topicfold.compaction.job import CompactOptions, Listener, compact
-from topicfold.compaction.session import open_session
-from topicfold.compaction.sources import FETCHING
+from topicfold.compaction.spark.session import open_session
+from topicfold.compaction.spark.sources import FETCHING
 from topicfold.settings import Settings
 
 _WATCH_SECONDS = 0.25

@@ -11,11 +11,11 @@ from tests.benchmarks.population import QUERY, folded_topics, key_of, labels_of
 from tests.benchmarks.report import Goal, Row, row, spread
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
-from tests.model.naive_selector import naive_tests
+from tests.model.finding.naive_selector import naive_tests
+from topicfold.model.finding.selector_text import parse_selector
 from topicfold.model.names import DEFAULT_NAMESPACE, topic_of_key
-from topicfold.model.selector_text import parse_selector
 from topicfold.runtime.finding.found import Found, sections_of
-from topicfold.state.name_order import NameOrder
+from topicfold.state.indexes.name_order import NameOrder
 from topicfold.state.selection import select
 from topicfold.state.topic_table import TopicTable
 

@@ -13,12 +13,12 @@ from tests.benchmarks.site import Site
 from tests.benchmarks.watch_queries import RandomQuery, random_labels, random_queries
 from tests.benchmarks.workers import Worker
 from topicfold.log.port import LogIdentity
+from topicfold.model.finding.pattern import SEPARATOR
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.selector_text import parse_selector
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.pattern import SEPARATOR
-from topicfold.model.query import TopicQuery
 from topicfold.model.records import NO_GRANTS
-from topicfold.model.selector_text import parse_selector
 from topicfold.runtime.watching.group import Group
 from topicfold.runtime.watching.index import WatchIndex
 from topicfold.runtime.watching.subject import Subject, borne

@@ -15,14 +15,14 @@ from tests.benchmarks.memory import growth, no_topics
 from tests.benchmarks.report import Goal, Row, row, spread
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
+from topicfold.model.finding.pattern import ONE, REST, SEPARATOR, Pattern, parse_pattern
 from topicfold.model.names import DEFAULT_NAMESPACE, topic_of_key
-from topicfold.model.pattern import ONE, REST, SEPARATOR, Pattern, parse_pattern
 from topicfold.runtime.finding.found import Found, sections_of
+from topicfold.runtime.watching.pattern_index import PatternIndex
 from topicfold.state.aggregate import NO_ETAG, Aggregate
 from topicfold.state.indexed import Indexed
-from topicfold.state.name_index import NameIndex
-from topicfold.state.name_order import NameOrder
-from topicfold.state.pattern_index import PatternIndex
+from topicfold.state.indexes.name_index import NameIndex
+from topicfold.state.indexes.name_order import NameOrder
 from topicfold.state.topic_table import TopicTable
 
 PATTERNS = ["**", "*__*__*", "team-7__**", "team-7__*__*", "team-7__r3__*", "team-7__r3__*__dlq", "*__r3__*",

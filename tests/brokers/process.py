@@ -5,6 +5,7 @@ Ports and data stay the same over restarts, so clients find it again.
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -64,6 +65,8 @@ class KafkaProcess:
         self._session_seconds = session_seconds
         self._port, self._controller_port = free_ports(2)
         self._process: subprocess.Popen[bytes] | None = None
+        self.is_paused = False
+        """Whether it sleeps since `pause`."""
 
     @property
     def bootstrap(self) -> str:
@@ -139,11 +142,15 @@ class KafkaProcess:
         """Let it neither answer nor close a connection."""
         assert self._process
         self._process.send_signal(signal.SIGSTOP)
+        # Until all its threads have stopped, it answers.
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        self.is_paused = True
 
     def resume(self) -> None:
         """Go on after `pause`."""
         assert self._process
         self._process.send_signal(signal.SIGCONT)
+        self.is_paused = False
 
     def __enter__(self) -> Self:
         self.start()
@@ -168,7 +175,7 @@ class KafkaProcess:
     def _end(self, how: signal.Signals) -> None:
         if self._process is None:
             return
-        self._process.send_signal(signal.SIGCONT)
+        self.resume()
         self._process.send_signal(how)
         try:
             self._process.wait(_STOP_SECONDS)

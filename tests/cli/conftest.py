@@ -161,7 +161,7 @@ def exported(run: Run, client: Client, tmp_path: Path) -> Path:
     client.create_topic("old", labels={"team": "pay"})
     file = tmp_path / "policies.yaml"
     written = run("policies", "export", "public/default", "-f", str(file), "--no-progress")
-    assert (written.code, written.err) == (0, f"wrote 2 topics to {file}\n")
+    assert (written.code, written.err) == (0, f"wrote 1 namespace and 2 topics to {file}\n")
     return file
 
 

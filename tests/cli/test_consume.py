@@ -23,7 +23,7 @@ from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.consume import _hint, _leave, teller
 from topicfold.cli.output import Output
 from topicfold.client import Client
-from topicfold.signals import interrupts_between_steps
+from topicfold.process.signals import interrupts_between_steps
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ def test_a_copy_on_kafka_goes_into_the_topic_that_is_named_else_into_the_usual_o
         spans = [CopiedSpan(0, 0, 1, 0), CopiedSpan(1, 0, 3, 2)]
         return LogIdentity(b"o" * 16, 2, "any"), spans
 
-    monkeypatch.setattr("topicfold.copying.copy_to", copied)
+    monkeypatch.setattr("topicfold.starting.copy_to", copied)
     done = bare_run("copy", "--log", str(path), "--to-kafka", "broker:9092", "-o", "name", *words)
     assert asked == [KafkaPlace("broker:9092", topic, settings)]
     assert (done.code, done.out) == (0, "1\n")
@@ -99,7 +99,7 @@ def test_a_copy_on_kafka_goes_into_the_topic_that_is_named_else_into_the_usual_o
 def test_a_copy_in_a_topic_that_looks_like_an_ordinary_one_is_warned_of(
     bare_run: Run, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topicfold.copying.copy_to", lambda *_: (LogIdentity(b"o" * 16, 1, "any"), []))
+    monkeypatch.setattr("topicfold.starting.copy_to", lambda *_: (LogIdentity(b"o" * 16, 1, "any"), []))
     done = bare_run("copy", "--log", str(path), "--to-kafka", "broker:9092", "--to-kafka-topic", "labels")
     assert done.err.startswith("warning: the name labels does not begin with __, so servers that import")
 

@@ -386,7 +386,7 @@ def test_an_interrupt_while_the_command_is_loaded_is_130_without_a_traceback() -
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("topics rollback", "topicfold rollback --help"),
+        ("topics rollback", "topicfold rollback --help; or topicfold namespaces rollback --help"),
         ("export", "topicfold policies export --help"),
         ("topics tenants", "topicfold tenants --help"),
         ("find", "topicfold topics list --help"),

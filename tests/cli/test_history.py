@@ -272,7 +272,9 @@ def test_without_a_terminal_nobody_is_asked(
 
 
 def test_whoever_names_no_version_is_told_what_shows_them(run: Run) -> None:
-    assert run("rollback", "orders").err.endswith("; 'topicfold history TOPIC' shows the versions\n")
+    assert run("rollback", "orders").err.endswith(
+        "; the versions are in 'topicfold history TOPIC', or 'topicfold namespaces history NAMESPACE'\n"
+    )
 
 
 def test_an_unknown_version_says_which_come_nearest(run: Run, orders: list[str], client: Client) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 from topicfold.client import Client, kafka_cluster
 from topicfold.errors import LogUnavailable
-from topicfold.model.adoption import KafkaTopic
+from topicfold.model.kafka.adoption import KafkaTopic
 
 IMPORT = ("import", "kafka", "--bootstrap", "broker:9092")
 

@@ -65,6 +65,6 @@ def test_help_imports_only_its_own_package_and_what_errors_names_and_counts_are(
     code = "import sys, topicfold.cli.main; print(*(name for name in sys.modules if name.startswith('topicfold')))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     parts = {".".join(name.split(".")[:2]) for name in ran.stdout.split()}
-    leaves = {"topicfold.counting", "topicfold.errors", "topicfold.model", "topicfold.shortage"}
+    leaves = {"topicfold.text.counting", "topicfold.errors", "topicfold.model", "topicfold.process.shortage"}
     assert parts <= {"topicfold", "topicfold.cli", *leaves}
     assert "topicfold.model.policy" not in ran.stdout.split()

@@ -19,7 +19,7 @@ from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.main import main
 from topicfold.cli.output import Output, data_of, is_colored_on, to_json, to_yaml
 from topicfold.client import Client
-from topicfold.client.desired_files import read_files, write_entries
+from topicfold.client.desired_files import read_files, write_lists
 from topicfold.client.yaml_text import write_yaml
 from topicfold.wire.resources import TopicItem
 
@@ -83,7 +83,7 @@ def test_a_long_list_is_the_same_yaml_with_nodes_for_a_part_of_it_at_a_time(
 
 def test_a_file_of_desired_state_hands_none_to_one_and_is_read_as_it_was(tmp_path: Path) -> None:
     entries = [{"name": "persistent://public/default/x", "properties": {"a\u202eb": "c\\\u202ed"}}]
-    text = write_entries(entries)
+    text = write_lists({"topics": entries})
     assert "\u202e" not in text
     file = tmp_path / "topics.yaml"
     file.write_text(text, encoding="utf-8")

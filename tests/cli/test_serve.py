@@ -295,18 +295,19 @@ def test_without_the_packages_for_serving_the_command_that_installs_all_of_them_
     assert f"hint: {command}, or in a checkout: {in_a_checkout}\n" in failed.err
 
 
+@pytest.mark.parametrize(("package", "options"), [("starlette", []), ("jwt", ["--auth-jwt-key-file", "keys.pem"])])
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("", "'jwt' is not a package"), ("raise ImportError('of mine')", "of mine")],
+    [("", "is not a package"), ("raise ImportError('of mine')", "of mine")],
     ids=["other", "broken"],
 )
 def test_a_module_of_the_name_of_a_package_is_not_taken_for_a_package_that_is_missing(
-    tmp_path: Path, text: str, why: str
+    tmp_path: Path, package: str, options: list[str], text: str, why: str
 ) -> None:
-    module = tmp_path / "jwt.py"
+    module = tmp_path / f"{package}.py"
     module.write_text(text)
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    serving = [sys.executable, "-m", "topicfold", "serve", "--port", "0"]
+    serving = [sys.executable, "-m", "topicfold", "serve", "--port", "0", *options]
     failed = subprocess.run(
         serving, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=60
     )

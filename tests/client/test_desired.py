@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import yaml
 
 from topicfold.client.answers import Topic
 from topicfold.client.desired import Desired, pruning, steps
-from topicfold.client.desired_files import entries_of, files_under, read_files, write_entries
+from topicfold.client.desired_files import entries_of, files_under, read_files, write_lists
 from topicfold.client.strict_yaml import read_documents
 from topicfold.client.yaml_text import write_yaml
 from topicfold.errors import Forbidden, InvalidRequest, Undecodable
@@ -39,7 +39,7 @@ def file_with(directory: Path, text: str) -> Path:
 
 def written(topics: Iterable[Topic]) -> str:
     """Return these topics as a file."""
-    return write_entries(entries_of(topics))
+    return write_lists({"topics": entries_of(topics)})
 
 
 def problems_of(directory: Path, text: str) -> str:
@@ -49,8 +49,27 @@ def problems_of(directory: Path, text: str) -> str:
     return refused.value.reason
 
 
+def test_of_a_long_file_only_a_part_has_entries_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    at_once: list[int] = []
+
+    def topics() -> Iterator[Topic]:
+        for number in range(600):
+            made.append(number)
+            yield topic(f"{ORDERS}-{number}")
+
+    def counted(data: Any, **_: Any) -> str:
+        at_once.append(len(made))
+        made.clear()
+        return write_yaml(data, is_ascii=False)
+
+    monkeypatch.setattr("topicfold.client.yaml_text.write_yaml", counted)
+    assert written(topics()).count("- name:") == 600
+    assert at_once == [256, 256, 88]
+
+
 def test_a_long_file_is_the_same_with_nodes_for_a_part_of_it_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    entries = entries_of(topic(f"{ORDERS}-{number}", labels={"n": f"{number}"}) for number in range(600))
+    entries = [*entries_of(topic(f"{ORDERS}-{number}", labels={"n": f"{number}"}) for number in range(600))]
     parts: list[int] = []
 
     def counted(data: Any, *arguments: Any, **options: Any) -> str:
@@ -58,7 +77,9 @@ def test_a_long_file_is_the_same_with_nodes_for_a_part_of_it_at_a_time(monkeypat
         return write_yaml(data, *arguments, **options)
 
     monkeypatch.setattr("topicfold.client.yaml_text.write_yaml", counted)
-    assert write_entries(entries) == yaml.safe_dump({"topics": entries}, sort_keys=False, default_flow_style=None)
+    assert write_lists({"topics": entries}) == yaml.safe_dump(
+        {"topics": entries}, sort_keys=False, default_flow_style=None
+    )
     assert (sum(parts), max(parts)) == (600, 256)
 
 
@@ -96,7 +117,7 @@ def test_each_document_of_a_file_is_read_whatever_those_before_it_are(tmp_path: 
     found = read_files([file_with(tmp_path, f"{one}---\n---\n{other}")])
     assert [each.name for each in found] == [ORDERS, f"{ORDERS}2"]
     told = problems_of(tmp_path, "---\n1\n---\ntopics: 2\n---\ntopics: [3]\n")
-    assert told.count("expected one member, topics, with a list of topics") == 2
+    assert told.count("expected a list of topics as the member topics") == 2
     assert "topic 1" in told
 
 
@@ -138,7 +159,7 @@ def test_pruning_takes_labels_and_policies_off_topics_that_no_file_names() -> No
         topic(ORDERS + "2"),
     ]
     (step,) = pruning(there, [Desired(ORDERS, {})])
-    assert (step.topic, step.body) == ("persistent://public/default/old", {"labels": {"team": None}})
+    assert (step.name, step.body) == ("persistent://public/default/old", {"labels": {"team": None}})
 
 
 def test_all_that_is_wrong_in_a_file_is_said_at_once_with_its_place(tmp_path: Path) -> None:
@@ -426,7 +447,7 @@ def test_a_record_that_the_server_cannot_read_differs_and_is_not_compared_with_a
         wanted, {ORDERS: topic(undecodable=True), f"{ORDERS}2": topic(f"{ORDERS}2", labels={"b": "c"})}
     )
     assert (step.problem, step.body, step.differences) == ("the server cannot read its record", {}, ())
-    assert [each.topic for each in others] == [f"{ORDERS}2"]
+    assert [each.name for each in others] == [f"{ORDERS}2"]
     assert list(pruning([topic(undecodable=True)], [])) == []
 
 
@@ -466,7 +487,7 @@ def test_yaml_that_would_make_objects_is_refused(tmp_path: Path) -> None:
         (b"a: 0x" + b"f" * 5000, f"line 1, column 4: '0x{'f' * 38}' is not of type int"),
         (b"a: " + b":".join([b"59"] * 3000), f"line 1, column 4: '{'59:' * 13}5' is not of type int"),
         (b"a: " + b":".join([b"59"] * 300) + b".5", f"line 1, column 4: '{'59:' * 13}5' is not of type float"),
-        (b"just words", "expected one member, topics, with a list of topics"),
+        (b"just words", "expected a list of topics as the member topics"),
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_place(tmp_path: Path, text: bytes, said: str) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.model.policy.strategies import stored_policies, texts
 from topicfold.client.answers import Topic
 from topicfold.client.desired import steps
-from topicfold.client.desired_files import entries_of, read_files, write_entries
+from topicfold.client.desired_files import entries_of, read_files, write_lists
 from topicfold.errors import InvalidRequest
 from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.values import plain_value
@@ -39,7 +39,7 @@ def test_an_export_never_differs(
     there = Topic(ORDERS, labels, 0, None, properties, "e1", policies)
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "topics.yaml"
-        for text in (write_entries(entries_of([there])), json.dumps({"topics": entries_of([there])})):
+        for text in (write_lists({"topics": entries_of([there])}), json.dumps({"topics": [*entries_of([there])]})):
             file.write_text(text)
             assert list(steps(read_files([file]), {ORDERS: there})) == []
 
@@ -57,4 +57,4 @@ def test_values_that_unset_a_policy_are_neither_written_nor_compared() -> None:
     none = {"dispatchThrottlingRateInMsg": 0, "dispatchThrottlingRateInByte": -1}
     said = {"schemaCompatibilityStrategy": "UNDEFINED", "subscriptionPolicies": {"sub": {"dispatchRate": none}}}
     there = Topic(ORDERS, {}, 0, None, {}, "e1", {"local": said, "global": None})
-    assert entries_of([there]) == [{"name": ORDERS}]
+    assert [*entries_of([there])] == [{"name": ORDERS}]

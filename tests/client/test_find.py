@@ -12,7 +12,7 @@ import pytest
 
 from topicfold.client import AsyncClient, Client, Match, Page, QueryUnconfirmed
 from topicfold.errors import InvalidRequest, InvalidSelector
-from topicfold.model.selector_text import parse_selector
+from topicfold.model.finding.selector_text import parse_selector
 from topicfold.wire.confirmation import query_text
 
 Answering = Callable[[httpx2.Request], httpx2.Response]

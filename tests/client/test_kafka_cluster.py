@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 from topicfold.client import ExtraMissing
 from topicfold.client.kafka_cluster import list_kafka_topics
 from topicfold.errors import BadSetting, ClusterUnavailable
-from topicfold.model.adoption import KafkaTopic
+from topicfold.model.kafka.adoption import KafkaTopic
 
 
 @pytest.fixture(scope="module")

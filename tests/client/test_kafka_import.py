@@ -9,7 +9,7 @@ import pytest
 from topicfold.client import Client
 from topicfold.client.call import Call
 from topicfold.client.kafka_import import make_namespaces, make_records, read_target
-from topicfold.model.adoption import Failed, KafkaTopic, New, missing_namespaces, plan_adoption
+from topicfold.model.kafka.adoption import Failed, KafkaTopic, New, missing_namespaces, plan_adoption
 
 
 def test_missing_namespaces_are_made_with_their_tenants_and_only_once(client: Client) -> None:

@@ -15,8 +15,8 @@ from tests.brokers.joining import JoiningProcess
 from topicfold.client.consuming.kafka_consumer import KafkaLook
 from topicfold.cluster.kafka import KafkaCluster
 from topicfold.errors import ClusterUnavailable, LogUnavailable
-from topicfold.log.kafka_settings import client_settings
-from topicfold.log.kafka_topic import LogTopics
+from topicfold.log.kafka.settings import client_settings
+from topicfold.log.kafka.topic import LogTopics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 SECONDS = 60.0

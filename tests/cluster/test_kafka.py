@@ -16,7 +16,7 @@ from tests.ports import free_ports
 from topicfold.cluster.kafka import KafkaCluster
 from topicfold.cluster.kafka_errors import translated
 from topicfold.errors import BadSetting, ClusterUnavailable, TopicfoldError
-from topicfold.model.adoption import KafkaTopic
+from topicfold.model.kafka.adoption import KafkaTopic
 
 ALLOW = "kafka-acls.sh --bootstrap-server kafka:9092 --add --allow-principal User:NAME"
 

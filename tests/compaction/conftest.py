@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from tests.compaction.connector import connector
 from tests.compaction.logs import settings_of
 from tests.prerequisites import CHECKOUT, SHORT_LIVED_JVM, needed
-from topicfold.compaction.session import open_session
+from topicfold.compaction.spark.session import open_session
 from topicfold.settings import Settings
 
 

@@ -16,7 +16,7 @@ from tests.prerequisites import CHECKOUT, Unavailable, Undelivered, fetched, jav
 _SCRIPT = "scripts/prepare-spark"
 _FETCH = """
 import sys
-from topicfold.compaction.session import open_session
+from topicfold.compaction.spark.session import open_session
 from topicfold.errors import BadSetting
 try:
     open_session({"spark.master": "local[1]", "spark.jars.ivy": sys.argv[1]}, needs_kafka=True)

@@ -17,10 +17,12 @@ from typing import Any
 
 import pytest
 
-from tests.compaction.folding import Placed, placed, run_here
+from tests.compaction.folds import Placed, placed, run_here
 from tests.state.histories import PARTITION, PARTITIONS, random_log
-from topicfold.compaction import batch, compactor, outputs, publishing
+from topicfold.compaction import batch, compactor
 from topicfold.compaction.compactor import Compactor
+from topicfold.compaction.delta import publishing
+from topicfold.compaction.folding import outputs
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import HASH_NAME
 

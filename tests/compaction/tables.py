@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.compaction.folding import Placed, index_of, run_here
+from tests.compaction.folds import Placed, index_of, run_here
 from tests.compaction.job_process import IDENTITY, batches
 from topicfold.compaction import compactor
 from topicfold.compaction.compactor import Compactor

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 
 from tests.builders import TOPIC, an_id, empty_state, namespace_delete, namespace_put, topic_delete, topic_put
-from tests.compaction.folding import Tables, index_of, placed, run_here
+from tests.compaction.folds import Tables, index_of, placed, run_here
 from tests.snapshot.loaded import cuts, folded, seeds, snapshot_of
 from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
-from topicfold.compaction import batch, records, rings
+from topicfold.compaction import batch
 from topicfold.compaction.batch import fold_batch
 from topicfold.compaction.folded import Folded, folded_at
+from topicfold.compaction.folding import records, rings
 from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.errors import LogGap
 from topicfold.log.payload import decode_indexed

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.builders import an_id, namespace_put, topic_put
-from tests.compaction.folding import Placed, Tables, placed
+from tests.compaction.folds import Placed, Tables, placed
 from topicfold.compaction.comparison import Difference, differences
 from topicfold.log.digest_record import Statement, digest_value
 

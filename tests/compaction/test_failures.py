@@ -18,15 +18,15 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.builders import empty_state
-from tests.compaction.folding import run_here
+from tests.compaction.folds import run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, STAGES, batches, run, the_log
 from tests.compaction.tables import rows, three_commits, three_unpublished, whole, without
 from tests.state.histories import PARTITION, PARTITIONS
-from topicfold.compaction import publishing
 from topicfold.compaction.compactor import Compactor
+from topicfold.compaction.delta import publishing
+from topicfold.compaction.delta.publishing import publish
+from topicfold.compaction.delta.vacuum import vacuum
 from topicfold.compaction.plan import Plan, SliceResult
-from topicfold.compaction.publishing import publish
-from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import LevelUnsupported, SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.log.codec import decode_event
 from topicfold.snapshot.claims import Claims

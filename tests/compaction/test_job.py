@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from tests.builders import namespace_put
 from tests.client.waiting import eventually
-from tests.compaction.folding import run_here
+from tests.compaction.folds import run_here
 from tests.compaction.logs import PARTITION, append, random_values, replayed, settings_of
 from tests.compaction.tables import require_equal
 from tests.compaction.trimming import grow, trimmed

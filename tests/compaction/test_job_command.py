@@ -45,7 +45,7 @@ def test_the_command_runs_on_executors_of_their_own(tmp_path: Path) -> None:
 def test_what_spark_submit_is_told_is_not_overruled(tmp_path: Path) -> None:
     script, home = tmp_path / "script.py", Path(pyspark.__file__).parent
     script.write_text(
-        "from topicfold.compaction.session import open_session\n"
+        "from topicfold.compaction.spark.session import open_session\n"
         'conf = open_session({"spark.sql.caseSensitive": "true"}, needs_kafka=False).conf\n'
         'for name in ("caseSensitive", "adaptive.enabled", "streaming.metricsEnabled"):\n'
         '    print(name, conf.get(f"spark.sql.{name}"))\n'

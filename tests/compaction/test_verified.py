@@ -23,8 +23,8 @@ from tests.memory_log import MemoryLog, MemoryStore
 from tests.runtime.nodes import ORDERS, running
 from tests.snapshot.making import compacted_further, miscompacted
 from topicfold.compaction import verified
+from topicfold.compaction.delta.vacuum import vacuum
 from topicfold.compaction.trim import Trimming
-from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import LogGap, SnapshotDamaged, TrimRefused
 from topicfold.log.identity import recognise_identity
 from topicfold.model.names import parse_topic

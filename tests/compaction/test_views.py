@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from tests.builders import empty_state
-from tests.compaction.folding import Placed, index_of, run_here
+from tests.compaction.folds import Placed, index_of, run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, batches, run, the_log
 from tests.compaction.tables import rows, whole
 from tests.markdown import code_blocks

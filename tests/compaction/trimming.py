@@ -11,8 +11,8 @@ from tests.compaction.logs import append, random_values
 from tests.memory_log import MemoryLog, MemoryStore
 from tests.runtime.nodes import ORDERS, running
 from tests.snapshot.making import compacted_further
+from topicfold.compaction.delta.vacuum import vacuum
 from topicfold.compaction.trim import Plan, Trimming, trim
-from topicfold.compaction.vacuum import vacuum
 from topicfold.log.identity import recognise_identity
 from topicfold.model.records import TopicRecord
 from topicfold.settings import Settings

@@ -12,10 +12,10 @@ from tests.contracts.conftest import OpenLog
 from tests.log.following import PATIENCE_SECONDS, Following, never
 from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.errors import LogGap, LogUnavailable, TooLarge, WrongLog
-from topicfold.log import kafka_producers
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.copying import copy_log
 from topicfold.log.identity import establish_identity, header_value, restate_identity
+from topicfold.log.kafka import producers as kafka_producers
 from topicfold.log.port import Entry, Log, LogIdentity
 from topicfold.model.events import HASH_NAME
 

@@ -138,11 +138,12 @@ async def test_a_change_during_an_outage_is_tried_again_after_a_while_and_not_be
 async def test_nothing_is_done_in_kafka_before_all_is_folded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     await site.make("orders")
     await site.set("orders", "maxMessageSize", 5)
-    site.node.engine.readiness.close(0)
+    gate = site.node.engine.readiness._open[0]
+    gate.clear()
     async with following(site.enforcer()):
         await turns(50)
         assert await site.own("orders") == {}
-        site.node.engine.readiness.open(0)
+        gate.set()
         await site.reaches("orders", {"max.message.bytes": "5"})
 
 

@@ -1,9 +1,9 @@
 """A change that is asked for again under its key is the same request to a node of another version: none refuses it.
 
 What tells requests under one key apart is a hash of their meaning, which is in the log. `golden/requests.txt` has the
-hashes that the node of 2026-11-25 logged (that of 2026-11-26 for clusters, of 2026-11-27 for limits of offloading),
-each with its request, and is never made anew, only added to: should this fail, whoever asks again while nodes are
-upgraded would be answered 422.
+hashes that the node of 2026-11-25 logged (that of 2026-11-26 for clusters, of 2026-11-27 for limits of offloading, of
+2026-11-28 for whole records of namespaces), each with its request, and is never made anew, only added to: should this
+fail, whoever asks again while nodes are upgraded would be answered 422.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import empty_state
-from tests.compaction.folding import Placed, run_here
+from tests.compaction.folds import Placed, run_here
 from tests.golden.replay import recorded
 from tests.state.histories import PARTITION, PARTITIONS
 from topicfold.compaction.compactor import Compactor

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.compaction.folding import index_of
+from tests.compaction.folds import index_of
 from tests.compaction.logs import PARTITION, append, random_values, settings_of
 from tests.snapshot.loaded import rows_of
 from tests.snapshot.making import compacted

@@ -12,11 +12,11 @@ from tests.guarantees.watch_history import MOST_HELD_BYTES, Asked, History, Stre
 from tests.runtime.nodes import Node
 from topicfold.errors import TopicfoldError
 from topicfold.model.events import partition_of
+from topicfold.model.finding.pattern import parse_pattern
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.regex import parse_regex
+from topicfold.model.finding.selector_text import parse_selector
 from topicfold.model.namespaces import parse_namespaces
-from topicfold.model.pattern import parse_pattern
-from topicfold.model.query import TopicQuery
-from topicfold.model.regex import parse_regex
-from topicfold.model.selector_text import parse_selector
 from topicfold.runtime.revision import Revision
 from topicfold.runtime.watching.subject import Subject
 from topicfold.runtime.watching.watcher import Watcher

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from tests.guarantees.watch_log import Row, Step
-from tests.model.naive_pattern import naive_matches
-from tests.model.naive_selector import naive_tests
+from tests.model.finding.naive_pattern import naive_matches
+from tests.model.finding.naive_selector import naive_tests
 from topicfold.runtime.revision import decode_revision
 from topicfold.runtime.watching.cursors import MARK
 

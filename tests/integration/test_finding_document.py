@@ -17,7 +17,8 @@ import pytest
 from tests.integration.node import running
 from tests.markdown import code_blocks
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "finding.md").read_text()
+ROOT = Path(__file__).parents[2]
+DOCUMENT = (ROOT / "docs" / "finding.md").read_text()
 
 
 def timeless(text: str) -> str:
@@ -65,7 +66,7 @@ def test_an_example_prints_what_the_document_shows(url: str, example: str) -> No
 
 
 async def test_the_listing_of_ones_own_lists_what_it_says() -> None:
-    source, _ = code_blocks(DOCUMENT, "python")
+    (source,) = code_blocks(DOCUMENT, "python")
     names: dict[str, Any] = {}
     exec(source, names)
     listed = await names["Listing"]().list("public/default", "ALL", {"only": "logs"})
@@ -73,7 +74,7 @@ async def test_the_listing_of_ones_own_lists_what_it_says() -> None:
 
 
 async def test_the_service_in_the_same_process_tells_what_the_document_says(tmp_path: Path) -> None:
-    _, source = code_blocks(DOCUMENT, "python")
+    source = code_blocks((ROOT / "docs" / "python.md").read_text(), "python")[-1]
     names: dict[str, Any] = {}
     exec(source, names)
     told: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()

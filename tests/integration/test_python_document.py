@@ -41,6 +41,6 @@ def test_the_examples_do_what_the_document_says(url: str) -> None:
     ]
     (told,) = code_blocks(DOCUMENT, "text")
     invoices, payouts = (f"persistent://public/default/{name}" for name in ("invoices", "payouts"))
-    first, following, last = printed
+    first, following, last, _ = printed
     assert (first, last) == (told, f"{invoices}\n")
     assert sorted(following.splitlines()) == [f"Added {invoices}", f"Added {payouts}", f"gone {payouts}"]

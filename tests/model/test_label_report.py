@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.model.naive_selector import label_sets
+from tests.model.finding.naive_selector import label_sets
 from topicfold.model.label_report import LabelReport, Owned, Typo, count_labels, label_report
 
 topics = st.lists(st.tuples(st.sampled_from(["acme/pay", "acme/web"]), label_sets), max_size=20)

@@ -16,9 +16,9 @@ from tests.runtime.nodes import ORDERS, Node, WilfulLog, running
 from tests.runtime.watching.watchers import Admits, Counting, Watching
 from topicfold.errors import TopicfoldError
 from topicfold.log.port import Failed
+from topicfold.model.finding.query import TopicQuery
 from topicfold.model.names import parse_topic
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.asking import Consistency
 from topicfold.runtime.refold import refold

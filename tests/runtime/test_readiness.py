@@ -83,6 +83,12 @@ async def test_a_partition_that_stopped_later_stays_readable_but_is_not_ready(
     assert (readiness.can_be_read(0), readiness.is_ready(0)) == (True, False)
 
 
+async def test_a_partition_whose_state_is_wrong_is_not_opened_by_what_was_on_its_way(readiness: Readiness) -> None:
+    readiness.close(0)
+    readiness.open(0)
+    assert not readiness.can_be_read(0)
+
+
 async def test_a_node_that_has_not_folded_the_log_is_not_ready_rather_than_empty(store: MemoryStore) -> None:
     async with running(store):
         pass

@@ -10,7 +10,7 @@ from threading import Semaphore, Thread
 
 import pytest
 
-from tests.compaction.folding import Tables
+from tests.compaction.folds import Tables
 from tests.memory_log import MemoryLog, MemoryStore
 from tests.runtime.histories import labelled
 from tests.runtime.nodes import ORDERS, WilfulLog, running, turns

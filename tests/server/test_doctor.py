@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ from topicfold.log.port import LogDenied, SettingProblem
 from topicfold.runtime import agreement
 from topicfold.runtime.examiner import Conclusion
 from topicfold.runtime.scrubber import ScrubReport
+from topicfold.runtime.snapshots import MAX_ASKED
+from topicfold.server import doctor
 from topicfold.server.health import LEAVING
 from topicfold.server.symptoms import Symptoms
 from topicfold.settings import Settings
@@ -424,6 +427,28 @@ async def test_a_snapshot_that_may_not_be_read_is_a_problem(
             f"the snapshot {tmp_path} cannot be read: {tmp_path / MANIFESTS}: Permission denied -> "
             "Name a readable directory, or change its owner or mode."
         ]
+
+
+async def test_a_snapshot_whose_file_system_does_not_answer_is_a_problem_and_holds_few_threads(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, listed = threading.Event(), os.listdir
+
+    def listed_once_it_answers(path: Path) -> list[str]:
+        assert answers.wait(60)
+        return listed(path)
+
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "listdir", listed_once_it_answers)
+            patch.setattr(doctor, "SNAPSHOT_SECONDS", 0.01)
+            for _ in range(2 * MAX_ASKED):
+                (problem,) = problems(await rest.get(DOCTOR))
+                assert problem.startswith(f"the snapshot {tmp_path} does not answer within 0 s -> See whether the file")
+            assert [each.name for each in threading.enumerate()].count("topicfold-snapshot") == MAX_ASKED
+            answers.set()
+        (problem,) = problems(await rest.get(DOCTOR))
+        assert problem.startswith("there is no commit")
 
 
 async def test_a_certificate_is_warned_of_a_week_before_it_expires_and_is_a_problem_from_then_on(

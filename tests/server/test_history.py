@@ -15,7 +15,7 @@ from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.runtime import slices
 from topicfold.runtime.past.history import Entry
 from topicfold.server.connections.in_flight import InFlight
-from topicfold.wire.history import TopicHistory, history_entry
+from topicfold.wire.history import History, history_entry
 from topicfold.wire.resources import TopicItem
 
 HISTORY, ROLLBACK = f"{NATIVE}/history", f"{NATIVE}/rollback"
@@ -38,7 +38,7 @@ async def test_a_history_says_who_when_why_and_what(orders: RestNode) -> None:
     etag = await label(orders, "lead", x_change_reason="SLA", x_request_id="r-7")
     answer = await orders.send("GET", HISTORY)
     history = answer.json()
-    TopicHistory.model_validate(history)
+    History.model_validate(history)
     newest = history["items"][0]
     assert newest | {"position": "", "time": "", "offset": 0} == {
         "etag": etag,

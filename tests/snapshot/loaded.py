@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from tests.builders import an_id, empty_state, namespace_put, topic_put
-from tests.compaction.folding import Tables, placed
+from tests.compaction.folds import Tables, placed
 from tests.state.histories import PARTITION, PARTITIONS, Log
 from topicfold.compaction import batch
 from topicfold.log.payload import encode_record, payload_schema_of

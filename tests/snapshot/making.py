@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.compaction.folding import Placed, Tables, run_here
+from tests.compaction.folds import Placed, Tables, run_here
 from tests.memory_log import MemoryLog, MemoryStore
 from topicfold.compaction.compactor import Compactor
 from topicfold.log.codec import decode_event, encode_event

@@ -12,13 +12,13 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_delete, topic_put
-from tests.compaction.folding import Tables, placed, run_here
+from tests.compaction.folds import Tables, placed, run_here
 from tests.compaction.tables import make_old
-from topicfold.compaction import merging
 from topicfold.compaction.compactor import Compactor
-from topicfold.compaction.delta_tables import opened, write_version
-from topicfold.compaction.publishing import publish
-from topicfold.compaction.vacuum import vacuum
+from topicfold.compaction.delta import merging
+from topicfold.compaction.delta.publishing import publish
+from topicfold.compaction.delta.tables import opened, write_version
+from topicfold.compaction.delta.vacuum import vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.codec import encode_audit
 from topicfold.log.port import LogIdentity
@@ -26,8 +26,8 @@ from topicfold.model.events import HASH_NAME, LAST_TIME_MS, REQUIRE_EMPTY, Aggre
 from topicfold.snapshot import archive
 from topicfold.snapshot.archive import Archive, ArchivedNamespace, _Newest
 from topicfold.snapshot.commits import DataFile, commit_path, sequences
-from topicfold.snapshot.data_files import write_rows
-from topicfold.snapshot.delta_files import active_files
+from topicfold.snapshot.files.data_files import write_rows
+from topicfold.snapshot.files.delta_files import active_files
 from topicfold.snapshot.tables import HISTORY
 from topicfold.state.aggregate import NO_ETAG, Etag
 

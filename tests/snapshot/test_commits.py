@@ -23,7 +23,7 @@ from topicfold.snapshot.commits import (
     require_log,
     sequences,
 )
-from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.files.data_files import write_rows
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import LABEL_INDEX
 

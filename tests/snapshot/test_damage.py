@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.builders import an_id, empty_state, namespace_put, operation, topic_put
-from tests.compaction.folding import Tables, placed
+from tests.compaction.folds import Tables, placed
 from topicfold.compaction import batch
 from topicfold.errors import LevelUnsupported, SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.snapshot.commits import Commit, DataFile, commit_path, put_commit

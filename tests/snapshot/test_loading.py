@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import an_id, namespace_delete, namespace_put, topic_put
-from tests.compaction.folding import index_of
+from tests.compaction.folds import index_of
 from tests.snapshot.loaded import cuts, folded, new_state, rows_of, seeds, snapshot_of, topics
 from tests.state.histories import PARTITION, PARTITIONS, Log, logs
 from topicfold.compaction import batch
@@ -22,7 +22,7 @@ from topicfold.log import payload as payloads
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
 from topicfold.snapshot import loading
 from topicfold.snapshot.loading import NewestEvent, load
-from topicfold.snapshot.topic_rows import TopicRows, read_topics
+from topicfold.snapshot.rows.topic_rows import TopicRows, read_topics
 from topicfold.state.fold import PartitionState
 from topicfold.state.invariants import check
 
@@ -33,7 +33,7 @@ many = settings(max_examples=60)
 def _small_rings() -> Iterator[None]:
     """Rings of a few operations, so that they overflow."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("rings", "batch", "folded"):
+        for module in ("folding.rings", "batch", "folded"):
             patch.setattr(f"topicfold.compaction.{module}.CAPACITIES", {"client": 4, "server": 3})
         patch.setattr(batch, "_RING_FILES", 3)
         yield
@@ -91,7 +91,7 @@ SEVERAL = topics(
 def knowing_schemas_to(number: int) -> Iterator[None]:
     """Have payloads of schemas above `number` be of a newer version."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("log.payload", "snapshot.topic_rows"):
+        for module in ("log.payload", "snapshot.rows.topic_rows"):
             patch.setattr(f"topicfold.{module}.PAYLOAD_SCHEMA", number)
         payloads.decode_indexed.cache_clear()
         yield
@@ -134,6 +134,7 @@ def test_what_only_some_topics_have_comes_with_them() -> None:
     assert_same(state, folded(log))
     assert (len(table.partitions), len(table.kafka_names), len(table.ending), len(table.grants)) == (1, 1, 1, 1)
     assert (len(table.non_persistent), len(table.system)) == (1, 1)
+    assert [table.keys[number] for number in table.named.of("elsewhere")] == ["b"]
 
 
 def test_names_of_many_segments_are_found_as_in_a_folded_state() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicfold.state.label_index import NO_LABELS, LabelIndex
+from topicfold.state.indexes.label_index import NO_LABELS, LabelIndex
 
 
 class Topics:

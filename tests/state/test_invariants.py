@@ -14,8 +14,8 @@ from tests.builders import NAMESPACE, TOPIC, an_id, fold, folded, namespace_put,
 from topicfold.log.payload import decode_indexed, encode_record
 from topicfold.model.events import AggregateKind
 from topicfold.model.records import NO_GRANTS, TopicRecord
-from topicfold.state import label_index, name_index
 from topicfold.state.fold import PartitionState
+from topicfold.state.indexes import label_index, name_index
 from topicfold.state.invariants import check, steps
 from topicfold.state.topic_table import TopicTable
 
@@ -145,6 +145,20 @@ def test_wrong_numbers_of_partitions_are_found(
 def test_a_wrong_name_in_kafka_is_found(state: PartitionState, table: TopicTable) -> None:
     table.kafka_names[0] = "legacy"
     assert says(state, "orders does not fit its record: kafka_name")
+
+
+def test_a_topic_that_is_listed_by_a_name_in_kafka_and_has_none_is_found(
+    state: PartitionState, table: TopicTable
+) -> None:
+    table.named.replace(0, None, "legacy")
+    assert check(state) == ["public/default: listed as naming Kafka topic legacy, wrongly: orders"]
+
+
+def test_a_topic_that_is_not_listed_by_its_name_in_kafka_is_found(state: PartitionState, table: TopicTable) -> None:
+    fold(state, [topic_put(7, LIFE, an_id(3), payload=encode_record(TopicRecord(kafka_name="legacy")))])
+    assert check(state) == []
+    table.named.replace(0, "legacy", None)
+    assert says(state, "orders does not fit its record: kafka_name_index")
 
 
 def test_a_topic_that_waits_for_nothing_and_is_said_to_is_found(state: PartitionState, table: TopicTable) -> None:

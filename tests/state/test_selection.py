@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from tests.model.naive_selector import CASES, label_sets, selectors
+from tests.model.finding.naive_selector import CASES, label_sets, selectors
 from tests.state.label_scan import Topics
-from topicfold.model.selector import Selector
-from topicfold.model.selector_text import parse_selector
-from topicfold.state.postings import SMALL_LIMIT
+from topicfold.model.finding.selector import Selector
+from topicfold.model.finding.selector_text import parse_selector
+from topicfold.state.indexes.postings import SMALL_LIMIT
 from topicfold.state.selection import select
 
 histories = st.lists(st.tuples(st.integers(0, 7), label_sets), max_size=20)

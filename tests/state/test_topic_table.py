@@ -9,7 +9,7 @@ from pyroaring import BitMap
 
 from tests.builders import an_id
 from topicfold.log.payload import decode_indexed, encode_record
-from topicfold.model.pattern import parse_pattern
+from topicfold.model.finding.pattern import parse_pattern
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag
 from topicfold.state.topic_table import TopicTable
@@ -117,10 +117,10 @@ def test_names_in_kafka_and_pending_steps_are_indexed_while_they_last() -> None:
     record = TopicRecord(kafka_name="legacy", pending=Pending(Step.MAKE))
     named = live(1)._replace(payload_schema=2, payload=encode_record(record))
     found = table(("a", live(1)), ("b", named))
-    assert (found.kafka_names, found.pending) == ({1: "legacy"}, {1})
+    assert (found.kafka_names, found.named.of("legacy"), found.pending) == ({1: "legacy"}, (1,), {1})
     for gone in (live(2), dead(2)):
         after = table(("b", named), ("b", gone))
-        assert (after.kafka_names, after.pending) == ({}, set())
+        assert (after.kafka_names, after.named.of("legacy"), after.pending) == ({}, (), set())
 
 
 def test_columns_show_what_rows_show() -> None:

@@ -34,7 +34,7 @@ from topicfold.cli.service_links import forget_service_links
 from topicfold.cli.session import Session
 from topicfold.cli.usage import require_no_value_astray, say_more
 from topicfold.errors import BadSetting, Forbidden, TopicfoldError
-from topicfold.model.brokers import wrong_with_brokers
+from topicfold.model.kafka.brokers import wrong_with_brokers
 
 if TYPE_CHECKING:
     from topicfold.client.call import ChangeOptions

@@ -14,8 +14,8 @@ from topicfold.cli.session import Session
 from topicfold.errors import TopicfoldError
 
 if TYPE_CHECKING:
-    from topicfold.compaction.alterations import Alteration
     from topicfold.compaction.compactor import Done
+    from topicfold.compaction.delta.alterations import Alteration
     from topicfold.compaction.log_facts import LogFacts
     from topicfold.compaction.trim import Plan
 

@@ -42,10 +42,12 @@ def complete_clusters(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_versions(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the last versions of the topic that was named, the newest first."""
+    """Return the last versions of the topic or the namespace that was named, the newest first."""
 
     def ask(client: Client) -> list[str]:
-        entries = client.history(_named(ctx, "topic"), limit=_MAX_VERSIONS).entries
+        subject = "topic" if "topic" in ctx.params else "namespace"
+        read = client.history if subject == "topic" else client.namespace_history
+        entries = read(_named(ctx, subject), limit=_MAX_VERSIONS).entries
         return _beginning((str(entry.offset) for entry in entries), incomplete)
 
     return _answered(ctx, ask)
@@ -147,8 +149,8 @@ def _pairs(labels: Mapping[str, Iterable[str]], separator: str) -> Iterator[str]
 
 def _is_plain(value: str) -> bool:
     """Return whether a selector can write `value`."""
+    from topicfold.model.finding.selector import is_word
     from topicfold.model.labels import MAX_VALUE_BYTES
-    from topicfold.model.selector import is_word
 
     return is_word(value, MAX_VALUE_BYTES)
 

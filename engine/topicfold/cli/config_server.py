@@ -12,7 +12,7 @@ from topicfold.cli.output import value_text
 from topicfold.cli.server_names import SERVER_SETTINGS
 from topicfold.cli.server_settings import entries_in_variables, needed_packages, without
 from topicfold.cli.session import Session
-from topicfold.json_text import read_json
+from topicfold.text.json_text import read_json
 
 if TYPE_CHECKING:
     from topicfold.cli.config import Config

@@ -27,8 +27,8 @@ from topicfold.cli.query_options import (
 )
 from topicfold.cli.session import Session
 from topicfold.cli.stdout_reader import require_reader
-from topicfold.counting import counted
 from topicfold.errors import InvalidRequest
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.client import LabelConsumer
@@ -233,7 +233,7 @@ def _print(
     Raises:
         Exit: Kafka's client died, so that nothing more would come; or none came because it was given nothing to read.
     """
-    from topicfold.signals import interrupts_between_steps
+    from topicfold.process.signals import interrupts_between_steps
 
     told: set[tuple[str, str]] = set()
     count, heard = 0, time.monotonic()

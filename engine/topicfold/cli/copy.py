@@ -1,4 +1,4 @@
-"""`topicfold copy`: a log goes to another place. What it does is in `topicfold.copying`."""
+"""`topicfold copy`: a log goes to another place. What it does is in `topicfold.log.copying`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from topicfold.cli.progress import progress
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
-from topicfold.model.adoption import risk_of_log
+from topicfold.model.kafka.adoption import risk_of_log
 from topicfold.model.system_topics import EVENTS_TOPIC
 
 ToLog = Annotated[Path | None, typer.Option("--to-log", metavar="FILE", dir_okay=False, help="Copy into this file.")]
@@ -65,8 +65,7 @@ def copy(
     flags = {"log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic}
     given = given_settings(flags, kafka_setting, None)
     with needed_packages("copying", {"kafka_bootstrap": to_kafka} if to_kafka else given):
-        from topicfold.copying import copy_to
-        from topicfold.starting import KafkaPlace
+        from topicfold.starting import KafkaPlace, copy_to
 
         if to_kafka:
             importlib.import_module("topicfold.log.kafka")

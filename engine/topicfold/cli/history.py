@@ -1,22 +1,26 @@
-"""`topicfold history` and `topicfold rollback`: who changed what of a topic, when and why; and back to a version."""
+"""`topicfold history` and `rollback`, and those of namespaces and tenants: who changed what and why; and back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli.arguments import Topic
+from topicfold.cli.arguments import Namespace, Tenant, Topic
 from topicfold.cli.completion import complete_versions
 from topicfold.cli.output import value_text
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
-from topicfold.counting import counted
-from topicfold.model.names import parse_topic
+from topicfold.model.names import parse_namespace, parse_topic
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
-    from topicfold.client.history_answers import HistoryEntry
+    from topicfold.client import Written
+    from topicfold.client.call import Call, ChangeOptions
+    from topicfold.client.history_answers import HistoryEntry, HistoryPage
 
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Maximum number of changes to show.")]
 To = Annotated[
@@ -24,7 +28,7 @@ To = Annotated[
     typer.Option(
         "--to",
         metavar="VERSION",
-        help="A VERSION that 'topicfold history' shows, or an ETag.",
+        help="A VERSION of the history, or an ETag.",
         autocompletion=complete_versions,
     ),
 ]
@@ -37,6 +41,17 @@ _STEPS = {"end": "its Kafka topic is to be deleted"}
 _MAX_LOOKED_AT = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What can be rolled back: as it was given, its full name, its history, and what no rollback changes."""
+
+    given: str
+    name: str
+    ask: Callable[..., HistoryPage]
+    roll_back: Callable[[str, str, ChangeOptions], Call[Written]]
+    stays: str
+
+
 def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
     """Show who changed what of a topic. Newest first; also for deleted topics.
 
@@ -47,7 +62,36 @@ def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
       topicfold history orders
       topicfold history orders --limit 500 -o json
     """
-    entries, gap, has_more = _entries(session, topic, limit)
+    _show(session, _of_topic(session, topic).ask, limit)
+
+
+def namespace_history(session: Session, namespace: Namespace, limit: Limit = 50) -> None:
+    """Show who changed what of a namespace. Newest first; also for deleted namespaces.
+
+    These are changes of its properties, policies and grants; each of its topics has a history of its own.
+
+    \b
+    Examples:
+      topicfold namespaces history acme/pay
+      topicfold namespaces history acme/pay --limit 500 -o json
+    """
+    _show(session, _of_namespace(session, namespace).ask, limit)
+
+
+def tenant_history(session: Session, tenant: Tenant, limit: Limit = 50) -> None:
+    """Show who changed what of a tenant. Newest first; also for deleted tenants.
+
+    These are changes of its roles, clusters and grants; each of its namespaces has a history of its own.
+
+    \b
+    Example:
+      topicfold tenants history acme
+    """
+    _show(session, partial(session.client.tenant_history, tenant), limit)
+
+
+def _show(session: Session, ask: Callable[..., HistoryPage], limit: int) -> None:
+    entries, gap, has_more = _entries(ask, limit)
     rows = [row for entry in entries for row in _rows(entry)]
     session.output.show(entries, [entry.etag for entry in entries], _HEADER, rows)
     if gap:
@@ -69,32 +113,60 @@ def rollback(session: Session, topic: Topic, to: To, yes: Yes = False) -> None:
       topicfold rollback orders --to 1234
       topicfold rollback orders --to 1234 --yes --reason "wrong tier"
     """
+    _roll_back(session, _of_topic(session, topic), to, yes)
+
+
+def namespace_rollback(session: Session, namespace: Namespace, to: To, yes: Yes = False) -> None:
+    """Restore an earlier version of a namespace. It restores properties and policies; grants stay, and so do topics.
+
+    \b
+    Examples:
+      topicfold namespaces rollback acme/pay --to 1234
+      topicfold namespaces rollback acme/pay --to 1234 --yes --reason "wrong retention"
+    """
+    _roll_back(session, _of_namespace(session, namespace), to, yes)
+
+
+def _roll_back(session: Session, subject: _Subject, to: str, yes: bool) -> None:
     # It imports the table of policies, which other commands would import with this one.
     from topicfold.cli.retention_warning import warning_after
 
-    name = str(parse_topic(topic))
-    warning = warning_after(session, name)
+    warning = warning_after(session, subject.name)
     changes = session.changes
     if not yes and not changes.get("if_match") and is_somebody_there():
-        changes["if_match"] = _confirm(session, topic, to)
+        changes["if_match"] = _confirm(session, subject, to)
         warning = str  # It was told before the question.
-    written = session.client.roll_back(topic, to, **changes)
-    session.show_change("rolled back", name, written, f"it was as in version {to} before", warning)
+    written = session.client.perform(subject.roll_back(subject.given, to, changes))
+    session.show_change("rolled back", subject.name, written, f"it was as in version {to} before", warning)
 
 
-def _entries(session: Session, topic: str, limit: int) -> tuple[list[HistoryEntry], str, bool]:
+def _of_topic(session: Session, topic: str) -> _Subject:
+    from topicfold.client import calls
+
+    stays = "partitions and grants"
+    return _Subject(topic, str(parse_topic(topic)), partial(session.client.history, topic), calls.roll_back, stays)
+
+
+def _of_namespace(session: Session, namespace: str) -> _Subject:
+    from topicfold.client import calls
+
+    ask = partial(session.client.namespace_history, namespace)
+    return _Subject(namespace, parse_namespace(namespace), ask, calls.roll_back_namespace, "its topics and grants")
+
+
+def _entries(ask: Callable[..., HistoryPage], limit: int) -> tuple[list[HistoryEntry], str, bool]:
     """Return up to `limit` changes, why older ones cannot be told if that is so, and whether there are some."""
     entries: list[HistoryEntry] = []
     before = ""
     while True:
-        page = session.client.history(topic, limit=min(limit - len(entries), _PAGE), before=before)
+        page = ask(limit=min(limit - len(entries), _PAGE), before=before)
         entries += page.entries
         before = page.before
         if not before or len(entries) >= limit:
             return entries, page.gap, bool(before)
 
 
-def _confirm(session: Session, topic: str, to: str) -> str | None:
+def _confirm(session: Session, subject: _Subject, to: str) -> str | None:
     """Show what going back would change, and warn of what Kafka then deletes; return the ETag once somebody said yes.
 
     It is of what it would be done to; None where the history can be told no more.
@@ -104,35 +176,35 @@ def _confirm(session: Session, topic: str, to: str) -> str | None:
         TopicfoldError: the server would refuse it.
     """
     from topicfold.cli.retention_warning import warning_before
-    from topicfold.client import calls
     from topicfold.client.call import tried
 
-    session.client.perform(tried(calls.roll_back(topic, to, {})))
-    entries, _, _ = _entries(session, topic, _MAX_LOOKED_AT)
+    session.client.perform(tried(subject.roll_back(subject.given, to, {})))
+    entries, _, _ = _entries(subject.ask, _MAX_LOOKED_AT)
     undone = _after(entries, to)
-    if any(entry.kind == "deleted" for entry in undone):
-        for text in _restored(session, topic, entries[len(undone)]):
+    version = entries[len(undone)].offset if undone else to
+    if "://" in subject.name and any(entry.kind == "deleted" for entry in undone):
+        for text in _restored(session, subject.name, version):
             session.output.detail(f"  {text}")
         question = (
-            f"This makes {topic} as in version {to}, of before it was deleted; partitions and grants stay, and no "
+            f"This makes {subject.given} as in version {to}, of before it was deleted; {subject.stays} stay, and no "
             "message comes back."
         )
     else:
         for line in _lines(undone):
             session.output.detail(line)
         count = f"{counted(len(undone), 'change')} of" if undone else "whatever changed on"
-        question = f"This undoes {count} {topic} since version {to}; partitions and grants stay."
-    if warning := warning_before(session, topic, entries[len(undone)].offset if undone else to):
+        question = f"This undoes {count} {subject.given} since version {to}; {subject.stays} stay."
+    if warning := warning_before(session, subject.name, version, undone):
         session.output.warning(warning)
     require_yes(question)
     return entries[0].etag if entries else None
 
 
-def _restored(session: Session, topic: str, version: HistoryEntry) -> Iterator[str]:
+def _restored(session: Session, topic: str, version: int | str) -> Iterator[str]:
     """Yield what a topic that was made anew gets back of an earlier life, a text for each member."""
     from topicfold.model.differences import part_differences
 
-    now, past = session.client.get_topic(topic), session.client.get_topic_at(topic, version.offset)
+    now, past = session.client.get_topic(topic), session.client.get_topic_at(topic, version)
     for member in ("labels", "properties", "policies"):
         for each in part_differences((member,), getattr(now, member), getattr(past, member)):
             yield _difference_text(*each.shown)

@@ -16,11 +16,11 @@ from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.progress import progress
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
-from topicfold.counting import counted
 from topicfold.errors import TopicfoldError
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
-    from topicfold.model.adoption import Adoption, Failed, Gone, New, Present
+    from topicfold.model.kafka.adoption import Adoption, Failed, Gone, New, Present
 
 app = new_app()
 
@@ -66,7 +66,7 @@ def import_kafka(
     """
     from topicfold.client.kafka_cluster import list_kafka_topics
     from topicfold.client.kafka_import import read_target
-    from topicfold.model.adoption import missing_namespaces, plan_adoption
+    from topicfold.model.kafka.adoption import missing_namespaces, plan_adoption
 
     settings = read_settings(kafka_setting, "--kafka-setting")
     kafka_topics = list_kafka_topics(bootstrap, settings, min(session.config["timeout_seconds"], _METADATA_SECONDS))
@@ -89,7 +89,7 @@ def import_kafka(
 
 def _chosen(plan: Adoption, only: list[str], exclude: list[str]) -> Adoption:
     """Return `plan` with those Kafka topics without a record left out that are not to have one."""
-    from topicfold.model.adoption import LeftOut
+    from topicfold.model.kafka.adoption import LeftOut
 
     def is_wanted(topic: New | Failed) -> bool:
         return _is_any(topic.kafka_name, only) and not _is_any(topic.kafka_name, exclude)
@@ -110,7 +110,7 @@ def _is_any(kafka_name: str, globs: list[str]) -> bool:
 
 def _left_out(plan: Adoption) -> str:
     """Return how many Kafka topics are left out: Kafka's own, and those that were not wanted."""
-    from topicfold.model.adoption import is_left_out
+    from topicfold.model.kafka.adoption import is_left_out
 
     internal = sum(is_left_out(topic.kafka_name) for topic in plan.left_out)
     unwanted = len(plan.left_out) - internal
@@ -120,7 +120,7 @@ def _left_out(plan: Adoption) -> str:
 def _make(session: Session, plan: Adoption, namespaces: tuple[str, ...]) -> tuple[tuple[New, ...], tuple[Failed, ...]]:
     """Make the plan's records; return those made and those refused, each in order of names."""
     from topicfold.client.kafka_import import make_namespaces, make_records
-    from topicfold.model.adoption import Failed, New
+    from topicfold.model.kafka.adoption import Failed, New
 
     outcomes = list[New | Failed]()
     make_namespaces(session.client, namespaces)

@@ -41,7 +41,7 @@ from topicfold.cli.command import CHANGE_OPTIONS, SHARED_OPTIONS, command, new_a
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import escape_what_stdout_cannot_take, plain_output
 from topicfold.cli.usage import said_of_argument, said_of_missing, said_of_names
-from topicfold.shortage import shortage_in
+from topicfold.process.shortage import shortage_in
 
 PROGRAM = "topicfold"
 

@@ -10,6 +10,7 @@ from topicfold.cli import namespace_properties, permissions
 from topicfold.cli.arguments import Force, Namespace
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
 from topicfold.cli.completion import complete_tenants
+from topicfold.cli.history import namespace_history, namespace_rollback
 from topicfold.cli.kafka_deletion import became_in_kafka
 from topicfold.cli.output import escaped
 from topicfold.cli.policies.commands import namespace_policies
@@ -18,8 +19,8 @@ from topicfold.cli.policies.output import show_policy
 from topicfold.cli.question import LOSES_MESSAGES, Yes, is_somebody_there, require_yes
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
-from topicfold.counting import counted
 from topicfold.model.names import DEFAULT_TENANT
+from topicfold.text.counting import counted
 
 app = new_app(group=policy_group(*namespace_policies()))
 
@@ -116,5 +117,7 @@ command(app, "list-topic-custom-labels")(list_topic_custom_labels)
 # PIP-451 spells it so.
 command(app, "list-topic-custome-labels", hidden=True)(list_topic_custom_labels)
 
+command(app, "history")(namespace_history)
+command(app, "rollback", CHANGE_OPTIONS)(namespace_rollback)
 namespace_properties.add_to(app)
 permissions.add_to(app, "namespace", Namespace, "acme/pay")

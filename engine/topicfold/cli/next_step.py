@@ -22,7 +22,7 @@ _START_OVER = (
 _MAKE_AGAIN = "if it was deleted, make it again, then roll back: topicfold topics create {topic}"
 
 # By code, and the command without its program. Options go before names, which may need a "--" before them.
-_NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
+_NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str | tuple[str, ...]] = {
     ("tenant_not_found", "namespaces create"): "topicfold tenants create {tenant}",
     ("namespace_not_found", "topics create"): _CREATE_NAMESPACE,
     ("namespace_not_found", "topics create-partitioned-topic"): _CREATE_NAMESPACE,
@@ -44,6 +44,7 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("answer_lost", "import kafka"): "run it again; it continues from there",
     # What these send follows from what they read first, so the same key would stand for another change.
     ("answer_lost", "rollback"): "run it again; what was rolled back stays so",
+    ("answer_lost", "namespaces rollback"): "run it again; what was rolled back stays so",
     ("answer_lost", "tenants update"): "run it again; what was changed stays so",
     ("outcome_unknown", "namespaces delete"): "run it again; what was deleted stays deleted",
     ("outcome_unknown", "tenants delete"): "run it again; what was deleted stays deleted",
@@ -62,6 +63,14 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("already_exists", "tenants create"): "topicfold tenants update --help says how to change it",
     ("topic_not_found", "rollback"): _MAKE_AGAIN,
     ("precondition_failed", "rollback"): "topicfold history {topic}, then try again",
+    ("namespace_not_found", "namespaces rollback"): (
+        "if it was deleted, make it again, then roll back: topicfold namespaces create {namespace}"
+    ),
+    ("precondition_failed", "namespaces rollback"): "topicfold history {topic}, then try again",
+    ("version_not_found", "namespaces rollback"): (
+        "topicfold history {topic}; near it are {nearest}",
+        "topicfold history {topic} shows all",
+    ),
 }
 # Of several the first for which all is known that it names.
 _NEXT_STEP: Mapping[str, str | tuple[str, ...]] = {
@@ -217,7 +226,10 @@ def _templates(error: TopicfoldError, command: str, given: Mapping[str, Any]) ->
     if error.code == "invalid_name" and _are_patterns(given):
         return ["the server is of an older version, without patterns of namespaces: upgrade it, or name each namespace"]
     steps = _NEXT_STEP_OF_COMMAND.get((error.code, command), _NEXT_STEP.get(error.code, ()))
-    return [*((steps,) if isinstance(steps, str) else steps), *spoken]
+    found = [*((steps,) if isinstance(steps, str) else steps), *spoken]
+    if not command.startswith("namespaces "):
+        return found
+    return [each.replace("topicfold history {topic}", "topicfold namespaces history {namespace}") for each in found]
 
 
 def _are_patterns(given: Mapping[str, Any]) -> bool:

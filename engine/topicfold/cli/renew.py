@@ -1,4 +1,4 @@
-"""`topicfold renew`: a log restored from a copy becomes another. What it does is in `topicfold.log.sqlite_renewal`."""
+"""`topicfold renew`: a log restored from a copy becomes another. What it does is in `topicfold.log.sqlite.renewal`."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def renew(session: Session, log: LogFile) -> None:
     """
     with needed_packages("renewing a log", {}):
         from topicfold.clock import random_id
-        from topicfold.log.sqlite_renewal import renew as run
+        from topicfold.log.sqlite.renewal import renew as run
     new = run(log, random_id()).incarnation.hex()
     session.output.show_line({"log": str(log), "incarnation": new}, f"{log} is log {new} now")

@@ -20,11 +20,11 @@ from topicfold.cli.progress import activity
 from topicfold.cli.query_options import AllNamespaces, require_all_or_some
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
-from topicfold.counting import counted
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, label_report, share_text
 from topicfold.model.namespaces import Namespaces, parse_namespaces
-from topicfold.rfc3339 import moment_of
+from topicfold.text.counting import counted
+from topicfold.text.rfc3339 import moment_of
 
 if TYPE_CHECKING:
     from topicfold.client import Client

@@ -5,17 +5,20 @@ What applied before a change is compared with what applies after it, whatever wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from topicfold.cli.steps import counted_by_kind
 from topicfold.errors import TopicfoldError, Wait
 from topicfold.model.names import NON_PERSISTENT
 from topicfold.model.policy.changes import RETENTION
 from topicfold.model.policy.description import EnforcedBy
-from topicfold.model.policy.kafka_settings import COMPACTION, kafka_settings, keeps_less
+from topicfold.model.policy.kafka_settings import COMPACTION, kafka_settings, keeps_less, lowers
 
 if TYPE_CHECKING:
     from topicfold.cli.session import Session
+    from topicfold.client.desired import Step
+    from topicfold.client.history_answers import HistoryEntry
 
 WRITTEN = "'topicfold enforce' writes it into Kafka, while that runs"
 _LOST = "and no rollback brings that back"
@@ -49,11 +52,18 @@ def warning_after(session: Session, name: str) -> Callable[[], str]:
     return warning
 
 
-def warning_before(session: Session, topic: str, version: int | str) -> str:
-    """Return what `warning_after` would tell of giving a topic back what a version said, named by its offset."""
+def warning_before(session: Session, name: str, version: int | str, undone: Sequence[HistoryEntry]) -> str:
+    """Return what to tell before a topic or a namespace goes back to a version, which undoes these changes.
+
+    Where it is not known what changed, there are none.
+    """
+    if name.startswith(f"{NON_PERSISTENT}://") or (undone and not any(map(_concerns_messages, undone))):
+        return ""
+    if "://" not in name:
+        return _UNTOLD
     try:
-        now = session.client.effective(topic)["policies"]
-        past = session.client.get_topic_at(topic, version).readable().policies or {}
+        now = session.client.effective(name)["policies"]
+        past = session.client.get_topic_at(name, version).readable().policies or {}
     except TopicfoldError:
         return _UNTOLD
     after: dict[str, str] = {}
@@ -62,6 +72,28 @@ def warning_before(session: Session, topic: str, version: int | str) -> str:
         values = [found[policy] for found in said if found and found.get(policy) is not None]
         after |= kafka_settings(policy, values[0]) if values else {}
     return _warning(_enforced(now), after)
+
+
+def _concerns_messages(entry: HistoryEntry) -> bool:
+    return entry.changes is None or any(policy in each.path for each in entry.changes for policy in _DELETING)
+
+
+def warning_of(steps: Iterable[Step]) -> str:
+    """Return what tells that Kafka may keep less of what is there, once what `steps` say is written into it.
+
+    It is "" if no step lowers, sets or removes a limit. Nobody is asked what applied before a limit was set, or applies
+    once it is removed.
+    """
+    names = [step.name for step in steps if step.etag is not None and _may_keep_less(step)]
+    return f"retention of {counted_by_kind(names)}: {_UNTOLD}" if names else ""
+
+
+def _may_keep_less(step: Step) -> bool:
+    if step.name.startswith(f"{NON_PERSISTENT}://"):
+        return False
+    limits = [each for each in step.differences if RETENTION in each.path]
+    # Of neither 0 nor a missing limit Kafka is told.
+    return any(not each.new or lowers(str(each.old or ""), str(each.new)) is not False for each in limits)
 
 
 def _settings(session: Session, name: str) -> dict[str, str]:

@@ -98,4 +98,4 @@ def serve(
         from topicfold.server.run import serve as run
 
         settings = server_settings(session.config, given, "serving")
-    raise typer.Exit(run(settings, is_quiet=session.output.is_quiet))
+        raise typer.Exit(run(settings, is_quiet=session.output.is_quiet))

@@ -41,6 +41,8 @@ _SETTING = re.compile(rf"\b(?:{'|'.join(each for each in SERVER_SETTINGS if '_' 
 def needed_packages(doing: str, given: Mapping[str, Any], *extras: str) -> Iterator[None]:
     """Import in this block what is needed for `doing` something: a server's packages, and those of `extras`.
 
+    What only some settings need is imported by what they are for, so `doing` it may be in the block, too.
+
     Raises:
         ExtraMissing, ExtraBroken: a package is not installed, or cannot be imported.
     """

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from topicfold.cli.config import Config, token_of
 from topicfold.cli.output import Output, data_of
 from topicfold.cli.same_server import on_the_same_server
-from topicfold.counting import counted
 from topicfold.errors import TopicfoldError
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.client import Client, Written

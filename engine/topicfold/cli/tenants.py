@@ -9,10 +9,11 @@ import typer
 from topicfold.cli import permissions
 from topicfold.cli.arguments import Force, Tenant, read_words
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
+from topicfold.cli.history import tenant_history
 from topicfold.cli.kafka_deletion import became_in_kafka
 from topicfold.cli.question import LOSES_MESSAGES, Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
-from topicfold.counting import counted
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -123,4 +124,5 @@ def _confirm(client: Client, tenant: str) -> None:
         require_yes(f"This deletes {tenant} with {whole}. {LOSES_MESSAGES}")
 
 
+command(app, "history")(tenant_history)
 permissions.add_to(app, "tenant", Tenant, "acme")

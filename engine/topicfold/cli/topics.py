@@ -21,8 +21,8 @@ from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.errors import Forbidden, InvalidRequest, NotFound, TopicfoldError
-from topicfold.model.adoption import is_left_out, stands_for
-from topicfold.model.kafka_names import is_kafka_name
+from topicfold.model.kafka.adoption import is_left_out, stands_for
+from topicfold.model.kafka.names import is_kafka_name
 from topicfold.model.names import PERSISTENT, argument, parse_topic
 
 if TYPE_CHECKING:

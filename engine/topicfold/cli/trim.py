@@ -11,8 +11,8 @@ from topicfold.cli.arguments import KafkaBootstrap, KafkaSettings, KafkaTopic, L
 from topicfold.cli.server_settings import given_settings, named_snapshot, needed_packages, server_settings
 from topicfold.cli.session import Session
 from topicfold.cli.units import read_seconds
-from topicfold.counting import counted
 from topicfold.errors import InvalidRequest
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.compaction.trim import Plan

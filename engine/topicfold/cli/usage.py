@@ -29,7 +29,7 @@ _LOOKS: Mapping[str, re.Pattern[str]] = {
 
 _FOUND: Mapping[str, str] = {
     "bootstrap": "; it names brokers of the Kafka cluster, as --kafka or --cluster-bootstrap of 'topicfold serve' does",
-    "to": "; 'topicfold history TOPIC' shows the versions",
+    "to": "; the versions are in 'topicfold history TOPIC', or 'topicfold namespaces history NAMESPACE'",
 }
 """Where a value is found of options that are required, by parameter."""
 

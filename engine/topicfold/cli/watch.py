@@ -104,7 +104,7 @@ def follow(session: Session, frames: Watch) -> None:
         OSError: it cannot be written.
     """
     from topicfold.client import Bookmark, Reset
-    from topicfold.signals import interrupts_between_steps
+    from topicfold.process.signals import interrupts_between_steps
 
     lines, has_begun, shown = Lines(), False, frames.cursor
     most = _HELD_BACK if session.output.format is OutputFormat.TABLE else 0
@@ -187,7 +187,7 @@ class Lines:
         """Return what to show of a frame, "" for nothing; `otherwise` is what else changed where no label did."""
         from topicfold.client import Bookmark, Reset
         from topicfold.clock import wall_clock_ms
-        from topicfold.rfc3339 import time_text
+        from topicfold.text.rfc3339 import time_text
 
         kind = type(frame).__name__.upper().ljust(_KIND_WIDTH)
         match frame:

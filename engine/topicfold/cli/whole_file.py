@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from topicfold.errors import InvalidRequest
-from topicfold.snapshot.unfinished import unfinished
+from topicfold.snapshot.files.unfinished import unfinished
 
 _NOT_REPLACED = (errno.EACCES, errno.EPERM, errno.EBUSY)
 

@@ -2,7 +2,17 @@
 
 from typing import TYPE_CHECKING, Any
 
-from topicfold.client.answers import Found, Operation, Readiness, ServerVersion, Tenant, Topic, TopicDeleted, Written
+from topicfold.client.answers import (
+    Found,
+    Namespace,
+    Operation,
+    Readiness,
+    ServerVersion,
+    Tenant,
+    Topic,
+    TopicDeleted,
+    Written,
+)
 from topicfold.client.client import Client
 from topicfold.client.errors import (
     AnswerLost,
@@ -74,6 +84,7 @@ __all__ = [
     "MadeBy",
     "Match",
     "Modified",
+    "Namespace",
     "NetChange",
     "Operation",
     "Page",

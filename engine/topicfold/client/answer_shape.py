@@ -19,6 +19,7 @@ EACH = "..."
 TEXTS: Shape = {EACH: str}
 MATCH: Shape = {"name": str, "labels": TEXTS, "version": str, "partitions": int}
 TOPIC: Shape = {"name": str, "labels": TEXTS, "etag": str, "partitions": int}
+NAMESPACE: Shape = {"name": str, "properties": TEXTS, "policies": {EACH: object}, "etag": str}
 TENANT: Shape = {"adminRoles": [str], "allowedClusters": [str]}
 OPERATION: Shape = {"operation": str, "state": str, "asOf": str}
 EXPLANATION: Shape = {

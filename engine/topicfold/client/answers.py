@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from topicfold.client.answer_shape import EACH, OPERATION, TENANT, TEXTS, TOPIC, require_shape
+from topicfold.client.answer_shape import EACH, NAMESPACE, OPERATION, TENANT, TEXTS, TOPIC, require_shape
 from topicfold.errors import Undecodable
 
 
@@ -51,6 +51,22 @@ class Tenant:
         """Return the tenant `name` that `body` describes."""
         require_shape(body, TENANT)
         return cls(name, tuple(body["adminRoles"]), tuple(body["allowedClusters"]), etag)
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A namespace's record. `policies` are those set on the namespace itself, by the names that topics have them by."""
+
+    name: str
+    properties: Mapping[str, str] = field(hash=False)
+    policies: Mapping[str, Any] = field(hash=False)
+    etag: str
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Self:
+        """Return the namespace that `body` describes."""
+        require_shape(body, NAMESPACE)
+        return cls(body["name"], dict(body["properties"]), body["policies"], body["etag"])
 
 
 @dataclass(frozen=True, slots=True)

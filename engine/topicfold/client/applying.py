@@ -1,4 +1,4 @@
-"""Desired state against a server: what its topics are, and the updates that make them what they are to be."""
+"""Desired state against a server: what its namespaces and topics are, and the updates that make them what is wanted."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from topicfold.client import calls
-from topicfold.client.answers import Topic, Written
+from topicfold.client.answers import Namespace, Topic, Written
 from topicfold.client.bulk import each_at_once, topics_in
 from topicfold.client.call import Call, tried
 from topicfold.client.client import Client
-from topicfold.client.desired import Desired, Step, namespaces_of
+from topicfold.client.desired import Desired, Step, is_topic, namespaces_of
 from topicfold.errors import FixRequest, InvalidName, Reread
 from topicfold.model.names import parse_topic
 
@@ -24,25 +24,30 @@ class Applied:
     `taken` is the Kafka topic that was there before and that a new topic took over, if one was.
     """
 
-    topic: str
+    name: str
     problem: str = ""
     taken: str | None = None
 
 
-def topics_of(client: Client, desired: Iterable[Desired]) -> dict[str, Topic]:
-    """Return the server's topics in the namespaces that `desired` are about, by name.
+def records_of(client: Client, desired: Iterable[Desired]) -> dict[str, Topic | Namespace]:
+    """Return the namespaces that are `desired`, and all topics of those whose topics are, by name.
 
     Raises:
         NamespaceNotFound: one of these is missing.
     """
-    return {topic.name: topic for topic in topics_in(client, namespaces_of(desired), with_system_topics=True)}
+    topics = [each for each in desired if is_topic(each.name)]
+    names = [each.name for each in desired if not is_topic(each.name)]
+    found: list[Topic | Namespace] = list(each_at_once("read", client.get_namespace_record, names))
+    found += topics_in(client, namespaces_of(topics), with_system_topics=True)
+    return {each.name: each for each in found}
 
 
 def apply_steps(client: Client, steps: Collection[Step], reason: str) -> Iterator[Applied]:
     """Do all steps, several at once; yield each as it is done, or as it is refused.
 
-    A topic that was changed since it was compared is refused and left alone. What is not about one topic ends it all;
-    to apply again goes on from there. Topics that are made come before those whose shadows they are to be.
+    What was changed since it was compared is refused and left alone. What is not about one topic or namespace ends it
+    all; to apply again goes on from there. Namespaces come first, then topics that are made, before those whose shadows
+    they are to be.
 
     Raises:
         Wait, AnswerLost: the server cannot be reached, or not write.
@@ -87,27 +92,30 @@ def _do(client: Client, step: Step, reason: str) -> str | None:
 
 
 def _creation(step: Step, reason: str) -> Call[tuple[Topic, str | None]]:
-    return calls.create_topic(step.topic, step.body, {"reason": reason})
+    return calls.create_topic(step.name, step.body, {"reason": reason})
 
 
 def _change(step: Step, etag: str, reason: str) -> Call[Written]:
-    return calls.patch_topic(step.topic, step.body, {"if_match": etag, "reason": reason})
+    patch = calls.patch_topic if is_topic(step.name) else calls.patch_namespace
+    return patch(step.name, step.body, {"if_match": etag, "reason": reason})
 
 
 def _made(steps: Iterable[Step]) -> frozenset[str]:
-    return frozenset(step.topic for step in steps if step.etag is None)
+    return frozenset(step.name for step in steps if step.etag is None)
 
 
-def _in_order(steps: Iterable[Step]) -> Iterator[Sequence[Step]]:
-    """Yield steps that can be done at once, each after those that make its shadow topics; at last what is in a ring."""
-    left = list(steps)
-    shadows = {step.topic: frozenset(map(_full_name, _shadows(step))) for step in left}
+def _in_order(steps: Collection[Step]) -> Iterator[Sequence[Step]]:
+    """Yield steps that can be done at once: namespaces, then topics after their shadows, at last what is in a ring."""
+    if namespaces := [step for step in steps if not is_topic(step.name)]:
+        yield namespaces
+    left = [step for step in steps if is_topic(step.name)]
+    shadows = {step.name: frozenset(map(_full_name, _shadows(step))) for step in left}
     while left:
         made = _made(left)
-        some = [step for step in left if made.isdisjoint(shadows[step.topic])] or left
+        some = [step for step in left if made.isdisjoint(shadows[step.name])] or left
         yield some
-        done = {step.topic for step in some}
-        left = [step for step in left if step.topic not in done]
+        done = {step.name for step in some}
+        left = [step for step in left if step.name not in done]
 
 
 def _shadows(step: Step) -> Sequence[str]:
@@ -136,8 +144,8 @@ def _full_name(topic: str) -> str:
 
 def _outcome(step: Step, do: Callable[[], str | None]) -> Applied:
     if step.problem:
-        return Applied(step.topic, step.problem)
+        return Applied(step.name, step.problem)
     try:
-        return Applied(step.topic, taken=do())
+        return Applied(step.name, taken=do())
     except (FixRequest, Reread) as error:
-        return Applied(step.topic, error.reason)
+        return Applied(step.name, error.reason)

@@ -18,7 +18,7 @@ from topicfold.client.answer_shape import EACH, Shape, require_shape
 from topicfold.client.answers import Written
 from topicfold.client.errors import QueryUnconfirmed
 from topicfold.errors import InvalidRequest
-from topicfold.json_text import read_json
+from topicfold.text.json_text import read_json
 from topicfold.wire import headers
 
 T_co = TypeVar("T_co", covariant=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from topicfold.client.answers import Topic, TopicDeleted, Written
+from topicfold.client.answers import Namespace, Topic, TopicDeleted, Written
 from topicfold.client.call import (
     Answer,
     Call,
@@ -18,7 +18,7 @@ from topicfold.client.call import (
     written,
 )
 from topicfold.client.find_calls import pairs
-from topicfold.client.paths import domain_query, native_topic_path, path_of
+from topicfold.client.paths import domain_query, native_namespace_path, native_topic_path, path_of
 from topicfold.model.names import parse_namespace
 from topicfold.wire.headers import DELETED_KAFKA_TOPIC, TAKEN_KAFKA_TOPIC
 
@@ -57,6 +57,22 @@ def patch_topic(topic: str, changes: Mapping[str, Any], o: ChangeOptions) -> Cal
 def roll_back(topic: str, to: str | int, o: ChangeOptions) -> Call[Written]:
     """Ask to give a topic back what a version of it said."""
     return change("POST", f"{native_topic_path(topic)}/rollback", o, query=domain_query(topic), body={"to": str(to)})
+
+
+def get_namespace_record(namespace: str, at: str | int | None = None) -> Call[Namespace]:
+    """Ask for a namespace's record, as it is or was."""
+    query: Query = () if at is None else (("at", str(at)),)
+    return Call("GET", native_namespace_path(namespace), lambda answer: Namespace.of(answer.body), query)
+
+
+def patch_namespace(namespace: str, changes: Mapping[str, Any], o: ChangeOptions) -> Call[Written]:
+    """Ask to merge a patch into a namespace's record."""
+    return change("PATCH", native_namespace_path(namespace), o, body=dict(changes))
+
+
+def roll_back_namespace(namespace: str, to: str | int, o: ChangeOptions) -> Call[Written]:
+    """Ask to give a namespace back what a version of it said."""
+    return change("POST", f"{native_namespace_path(namespace)}/rollback", o, body={"to": str(to)})
 
 
 def delete_topic(path: str, query: Query, o: ChangeOptions) -> Call[TopicDeleted]:

@@ -1,6 +1,6 @@
-"""Desired state of topics, and how the server's differ: labels, properties and policies.
+"""Desired state of namespaces and topics, and how the server's differ: labels, properties and policies.
 
-What is not said of a topic is left as it is; a part that is said is to be just that. Nothing here talks to a server.
+What is not said of one is left as it is; a part that is said is to be just that. Nothing here talks to a server.
 """
 
 from __future__ import annotations
@@ -10,26 +10,34 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from topicfold.client.answers import Topic
+from topicfold.client.answers import Namespace, Topic
 from topicfold.errors import Forbidden, InvalidPolicy
-from topicfold.model.adoption import stands_for
 from topicfold.model.differences import Difference, Path, part_differences
+from topicfold.model.kafka.adoption import stands_for
 from topicfold.model.merge_patch import patch_between
 from topicfold.model.names import parse_topic
+from topicfold.model.policy.resolve import Origin
 from topicfold.model.policy.values import Value, plain_value
 from topicfold.model.policy.whole import read_policies
 
-GLOBAL_SCOPE = "global"
-SCOPES = ("local", GLOBAL_SCOPE)
+SCOPES = ("local", "global")
+NAMESPACE_POLICIES = "policies"
+LEVELS: Mapping[str, Origin] = {
+    "local": Origin.TOPIC,
+    "global": Origin.GLOBAL,
+    NAMESPACE_POLICIES: Origin.NAMESPACE,
+}
+"""The parts that are policies: those of a topic by scope, and those of a namespace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """What one topic is to be.
+    """What one topic, or the namespace `tenant/namespace`, is to be.
 
-    `parts` are the members that are given: `labels`, `properties`, `local`, `global`, each a mapping by name;
-    policies are canonical. `partitions` (None: none are said) and `kafka_name` (None: as the name implies) count where
-    the topic is made; of a topic that is there, others than its own are a `Step.problem`.
+    `parts` are the members that are given, each a mapping by name: `labels`, `properties`, `local` and `global` of a
+    topic, `properties` and `policies` of a namespace; policies are canonical. `partitions` (None: none are said) and
+    `kafka_name` (None: as the name implies) count where a topic is made; of a topic that is there, others than its own
+    are a `Step.problem`.
     """
 
     name: str
@@ -40,26 +48,31 @@ class Desired:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """All that has to be done to one topic, in one update.
+    """All that has to be done to one topic or namespace, in one update.
 
     `etag` is the version it was compared with, None where the topic has to be made. `body` is what is sent: a
     new record, or the merge patch of the one that is there. `problem` says why none of it can be done, "" if it can.
     """
 
-    topic: str
+    name: str
     etag: str | None
     body: Mapping[str, Any]
     differences: tuple[Difference, ...]
     problem: str = ""
 
 
+def is_topic(name: str) -> bool:
+    """Return whether a full name is a topic's; all others are those of namespaces."""
+    return "://" in name
+
+
 def namespaces_of(desired: Iterable[Desired]) -> list[str]:
-    """Return the namespaces whose topics these are, in order."""
-    return sorted({parse_topic(each.name).namespace for each in desired})
+    """Return the namespaces that these are, or are in, in order."""
+    return sorted({parse_topic(each.name).namespace if is_topic(each.name) else each.name for each in desired})
 
 
-def steps(desired: Sequence[Desired], actual: Mapping[str, Topic]) -> Iterator[Step]:
-    """Yield a step for each topic that is not as it is to be, sorted by name. `actual` are the server's, by name.
+def steps(desired: Sequence[Desired], actual: Mapping[str, Topic | Namespace]) -> Iterator[Step]:
+    """Yield a step for each that is not as it is to be, in their order. `actual` are the server's, by name.
 
     Of a record that the server cannot read nobody can say that it is.
 
@@ -67,22 +80,22 @@ def steps(desired: Sequence[Desired], actual: Mapping[str, Topic]) -> Iterator[S
         Forbidden: policies are to be compared that the server did not show.
     """
     for each in desired:
-        topic = actual.get(each.name)
-        if topic is not None and topic.is_undecodable:
-            yield Step(each.name, topic.etag, {}, (), "the server cannot read its record")
+        there = actual.get(each.name)
+        if isinstance(there, Topic) and there.is_undecodable:
+            yield Step(each.name, there.etag, {}, (), "the server cannot read its record")
             continue
-        by_part = _differences(each, topic)
+        by_part = _differences(each, there)
         differences = tuple(chain.from_iterable(by_part.values()))
-        if topic is None:
+        if there is None:
             new = {"partitions": each.partitions or 0} | ({"kafkaName": each.kafka_name} if each.kafka_name else {})
             yield Step(each.name, None, _body(each.parts) | new, differences)
-        elif (fixed := _fixed(each, topic)) is not None:
+        elif isinstance(there, Topic) and (fixed := _fixed(each, there)) is not None:
             old = "none" if fixed.old is None else fixed.old
             problem = f"{fixed.path[0]} is {old}, not {fixed.new}; nothing of this topic was changed"
-            yield Step(each.name, topic.etag, {}, (fixed, *differences), problem)
+            yield Step(each.name, there.etag, {}, (fixed, *differences), problem)
         elif differences:
-            patch = {part: patch_between(part_of(topic, part), each.parts[part]) for part in by_part}
-            yield Step(each.name, topic.etag, _body(patch), differences)
+            patch = {part: patch_between(part_of(there, part), each.parts[part]) for part in by_part}
+            yield Step(each.name, there.etag, _body(patch), differences)
 
 
 def pruning(topics: Iterable[Topic], desired: Iterable[Desired]) -> Iterator[Step]:
@@ -97,33 +110,33 @@ def pruning(topics: Iterable[Topic], desired: Iterable[Desired]) -> Iterator[Ste
             yield from steps([Desired(topic.name, nothing)], {topic.name: topic})
 
 
-def _differences(desired: Desired, topic: Topic | None) -> dict[str, tuple[Difference, ...]]:
+def _differences(desired: Desired, there: Topic | Namespace | None) -> dict[str, tuple[Difference, ...]]:
     """Return the differences of each part that has some."""
     found = {
-        part: part_differences(_path(part), {} if topic is None else part_of(topic, part), wanted)
+        part: part_differences(_path(part), {} if there is None else part_of(there, part), wanted)
         for part, wanted in desired.parts.items()
     }
     return {part: differences for part, differences in found.items() if differences}
 
 
-def part_of(topic: Topic, part: str) -> Mapping[str, Value]:
-    """Return a topic's `labels` or `properties`, or its policies of a scope: canonical ones, as files are read.
+def part_of(there: Topic | Namespace, part: str) -> Mapping[str, Value]:
+    """Return a part of a topic or a namespace, as `Desired.parts` has it; policies are canonical, as files are read.
 
     Raises:
         Forbidden: the server did not show its properties and policies to who asked.
     """
-    if part == "labels":
-        return topic.labels
-    if topic.properties is None or topic.policies is None:
+    if part == "labels" and isinstance(there, Topic):
+        return there.labels
+    if there.properties is None or there.policies is None:
         raise Forbidden(
-            f"the properties and policies of {topic.name} may not be read",
+            f"the properties and policies of {there.name} may not be read",
             hint="Ask for a grant of read-policies on its namespace or on this topic.",
         )
     if part == "properties":
-        return topic.properties
-    found: Mapping[str, Value] = topic.policies.get(part) or {}
+        return there.properties
+    found: Mapping[str, Value] = (there.policies.get(part) or {}) if isinstance(there, Topic) else there.policies
     try:
-        return read_policies(found, is_global=part == GLOBAL_SCOPE)
+        return read_policies(found, level=LEVELS[part])
     except InvalidPolicy:
         # A newer server's: of it is compared what stands there.
         return found

@@ -1,5 +1,9 @@
 """Files of desired state: YAML or JSON, read and checked whole, and written from what a server has.
 
+    namespaces:
+    - name: public/default
+      properties: {owner: ann}
+      policies: {retentionPolicies: {retentionTimeInMinutes: 1440, retentionSizeInMB: -1}}
     topics:
     - name: persistent://public/default/orders
       partitions: 12
@@ -25,14 +29,14 @@ from typing import Any, NoReturn
 
 import yaml
 
-from topicfold.client.answers import Topic
-from topicfold.client.desired import GLOBAL_SCOPE, SCOPES, Desired, part_of
+from topicfold.client.answers import Namespace, Topic
+from topicfold.client.desired import LEVELS, NAMESPACE_POLICIES, SCOPES, Desired, is_topic, part_of
 from topicfold.client.strict_yaml import WrittenObject, read_documents, text_of, told
 from topicfold.client.yaml_text import yaml_of_members
 from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
-from topicfold.model.kafka_names import is_kafka_name
+from topicfold.model.kafka.names import is_kafka_name
 from topicfold.model.labels import LabelRules, check_labels
-from topicfold.model.names import parse_topic
+from topicfold.model.names import parse_namespace, parse_topic
 from topicfold.model.policy.values import Value, kind_of, plain_value
 from topicfold.model.policy.whole import read_policies
 
@@ -43,7 +47,11 @@ HOW_FILES_LOOK = "topicfold policies apply --help shows how such files look."
 
 _LEVELS = 6
 """So deep are policies, and no deeper: an object of YAML may be in itself."""
-_MEMBERS = ("name", "partitions", "kafkaName", "labels", "properties", "policies")
+_MEMBERS = {
+    "namespaces": ("name", "properties", "policies"),
+    "topics": ("name", "partitions", "kafkaName", "labels", "properties", "policies"),
+}
+"""The lists that a file may have, and the members of what is in them."""
 
 
 def files_under(path: Path) -> list[Path]:
@@ -66,7 +74,7 @@ def files_under(path: Path) -> list[Path]:
 
 
 def read_files(paths: Iterable[Path]) -> list[Desired]:
-    """Return what all these files say, sorted by name, checked whole.
+    """Return what all these files say, namespaces first, sorted by name, checked whole.
 
     Raises:
         InvalidRequest: a file cannot be read or an entry is wrong; names every one, up to `MAX_PROBLEMS`.
@@ -75,20 +83,21 @@ def read_files(paths: Iterable[Path]) -> list[Desired]:
     found: dict[str, Desired] = {}
     places: dict[str, str] = {}
     for path in paths:
-        for place, entry in _entries(path, problems):
-            desired = _desired(place, entry, problems)
+        for kind, place, entry in _entries(path, problems):
+            desired = _desired(kind, place, entry, problems)
             if desired is not None and desired.name in found:
-                problems.append(f"{place}: all of a topic is in one entry, and {places[desired.name]} has it too")
+                noun = kind.removesuffix("s")
+                problems.append(f"{place}: all of a {noun} is in one entry, and {places[desired.name]} has it too")
             elif desired is not None:
                 found[desired.name], places[desired.name] = desired, place
     if problems:
         more = f"\n… and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
         raise InvalidRequest("\n".join(problems[:MAX_PROBLEMS]) + more, hint=HOW_FILES_LOOK, violations=problems)
-    return [found[name] for name in sorted(found)]
+    return [found[name] for name in sorted(found, key=lambda name: (is_topic(name), name))]
 
 
-def entries_of(topics: Iterable[Topic], *, is_whole: bool = False) -> list[dict[str, Any]]:
-    """Return what files say of these topics, in JSON's values. What is empty is left out, so that it stays as it is.
+def entries_of(topics: Iterable[Topic], *, is_whole: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield what files say of these topics, in JSON's values. What is empty is left out, so that it stays as it is.
 
     With `is_whole` it is named: to apply that takes away what has come since.
 
@@ -96,13 +105,26 @@ def entries_of(topics: Iterable[Topic], *, is_whole: bool = False) -> list[dict[
         Forbidden, Undecodable: the server did not show the policies of one, or cannot read its record; a file without
             them would not say so.
     """
-    return [_entry(topic.readable(), is_whole) for topic in topics]
+    return (_entry(topic.readable(), is_whole) for topic in topics)
 
 
-def write_entries(entries: Iterable[Mapping[str, Any]], *, is_ascii: bool = False) -> str:
-    """Return entries as the text of a file that `read_files` reads; with `is_ascii` other characters are escaped."""
+def entry_of_namespace(namespace: Namespace) -> dict[str, Any]:
+    """Return what files say of a namespace, in JSON's values; what is empty is named, so that it stays so."""
+    parts = ("properties", NAMESPACE_POLICIES)
+    return {"name": namespace.name, **{part: plain_value(part_of(namespace, part)) for part in parts}}
+
+
+def write_lists(lists: Mapping[str, Iterable[Mapping[str, Any]]], *, is_ascii: bool = False) -> str:
+    """Return lists of entries as the text of a file that `read_files` reads.
+
+    With `is_ascii` other characters are escaped.
+    """
+    return "".join(_written_list(kind, entries, is_ascii) for kind, entries in lists.items())
+
+
+def _written_list(kind: str, entries: Iterable[Mapping[str, Any]], is_ascii: bool) -> str:
     written = "".join(yaml_of_members(entries, is_ascii=is_ascii, default_flow_style=None))
-    return f"topics:\n{written}" if written else "topics: []\n"
+    return f"{kind}:\n{written}" if written else f"{kind}: []\n"
 
 
 def _entry(topic: Topic, is_whole: bool) -> dict[str, Any]:
@@ -133,7 +155,8 @@ def _give_up(error: OSError) -> NoReturn:
     raise InvalidRequest(f"{error.filename}: cannot be read: {error.strerror}") from error
 
 
-def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
+def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, str, Any]]:
+    """Yield each entry of a file, with the list that it is in and its place."""
     try:
         text = _stdin() if path == STDIN else path.read_text(encoding="utf-8")
         documents = read_documents(text)
@@ -143,13 +166,21 @@ def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
     for document in documents:
         if document is None:
             continue
-        if not isinstance(document, dict) or set(document) != {"topics"} or not isinstance(document["topics"], list):
-            problems.append(f"{path}: expected one member, topics, with a list of topics")
+        if not _has_lists(document):
+            problems.append(f"{path}: expected a list of topics as the member topics, or one of namespaces, or both")
             continue
-        for number, entry in enumerate(document["topics"], 1):
-            name = entry.get("name") if isinstance(entry, dict) else None
-            # Written out, a few lines of aliases would take all memory.
-            yield f"{path}: topic {number}" + (f" ({name})" if name and isinstance(name, str) else ""), entry
+        for kind, entries in document.items():
+            for number, entry in enumerate(entries, 1):
+                name = entry.get("name") if isinstance(entry, dict) else None
+                said = f" ({name})" if name and isinstance(name, str) else ""
+                # Written out, a few lines of aliases would take all memory.
+                yield kind, f"{path}: {kind.removesuffix('s')} {number}{said}", entry
+
+
+def _has_lists(document: Any) -> bool:
+    if not isinstance(document, dict) or not document or not _MEMBERS.keys() >= document.keys():
+        return False
+    return all(isinstance(entries, list) for entries in document.values())
 
 
 def _stdin() -> str:
@@ -170,8 +201,8 @@ def _why_unreadable(error: Exception) -> str:
             return "nested too deep to be read"
 
 
-def _desired(place: str, entry: Any, problems: list[str]) -> Desired | None:
-    wrong = [f"{place}: {reason}" for reason in _wrong_shape(entry)]
+def _desired(kind: str, place: str, entry: Any, problems: list[str]) -> Desired | None:
+    wrong = [f"{place}: {reason}" for reason in _wrong_shape(kind, entry)]
     if wrong:
         problems += wrong
         return None
@@ -180,14 +211,14 @@ def _desired(place: str, entry: Any, problems: list[str]) -> Desired | None:
     for part in ("labels", "properties"):
         if part in entry:
             parts[part] = {key: text_of(value) for key, value in entry[part].items()}
-    for scope, given in entry.get("policies", {}).items():
+    for part, path, given in _policies_in(kind, entry):
         try:
-            parts[scope] = read_policies(given, is_global=scope == GLOBAL_SCOPE)
+            parts[part] = read_policies(given, level=LEVELS[part])
         except InvalidPolicy as error:
             wrong = error.values["violations"]
-            problems += [f"{place}: policies.{scope}.{each['path']}: {each['reason']}" for each in wrong]
+            problems += [f"{place}: {path}.{each['path']}: {each['reason']}" for each in wrong]
     try:
-        name = str(parse_topic(entry["name"]))
+        name = parse_namespace(entry["name"]) if kind == "namespaces" else str(parse_topic(entry["name"]))
         check_labels(parts.get("labels", {}), LabelRules())
     except (InvalidName, InvalidLabels) as error:
         problems.append(f"{place}: {error.reason}")
@@ -197,15 +228,23 @@ def _desired(place: str, entry: Any, problems: list[str]) -> Desired | None:
     return Desired(name, parts, entry.get("partitions"), entry.get("kafkaName"))
 
 
-def _wrong_shape(entry: Any) -> Iterator[str]:
+def _policies_in(kind: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Yield the policies that an entry gives, by part, with their path."""
+    if kind == "topics":
+        yield from ((scope, f"policies.{scope}", given) for scope, given in entry.get("policies", {}).items())
+    elif "policies" in entry:
+        yield NAMESPACE_POLICIES, "policies", entry["policies"]
+
+
+def _wrong_shape(kind: str, entry: Any) -> Iterator[str]:
     if not isinstance(entry, dict) or entry.get("name") is None:
         yield "expected an object with a name"
         return
     if not isinstance(entry["name"], str):
         yield f"name must be text, not {_kind(entry['name'])}; put it in quotes"
     for member in entry:
-        if member not in _MEMBERS:
-            yield f"{member} is not known here; expected one of {', '.join(_MEMBERS)}"
+        if member not in _MEMBERS[kind]:
+            yield f"{member} is not known here; expected one of {', '.join(_MEMBERS[kind])}"
     for member in ("labels", "properties", "policies"):
         if not isinstance(entry.get(member, {}), dict):
             yield _no_object(member, entry[member])
@@ -213,11 +252,11 @@ def _wrong_shape(entry: Any) -> Iterator[str]:
     for member in ("labels", "properties"):
         for key, value in entry.get(member, {}).items():
             yield from _wrong_pair(f"{member}.{key}", key, value, entry[member].written.get(key))
-    for scope, given in entry.get("policies", {}).items():
-        if scope not in SCOPES:
-            yield f"policies.{scope}: expected local or global"
+    for part, path, given in _policies_in(kind, entry):
+        if kind == "topics" and part not in SCOPES:
+            yield f"{path}: expected local or global"
         elif not isinstance(given, dict):
-            yield _no_object(f"policies.{scope}", given)
+            yield _no_object(path, given)
     numbers = {name: entry[name] for name in ("partitions", "policies") if name in entry}
     yield from _other_numbers("", numbers, _written(entry), set())
     partitions = entry.get("partitions", 0)

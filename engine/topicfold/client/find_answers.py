@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from topicfold.client.answer_shape import EXPLANATION, MATCH, require_shape
-from topicfold.model.adoption import stands_for
-from topicfold.model.kafka_names import is_kafka_name
+from topicfold.model.kafka.adoption import stands_for
+from topicfold.model.kafka.names import is_kafka_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from typing import Self
 from topicfold.client.call import Answer, Call, Query
 from topicfold.client.find_answers import Page
 from topicfold.errors import InvalidRequest
+from topicfold.model.finding.selector import Equals
+from topicfold.model.finding.selector_structured import document_in, parse_structured, parts_of
+from topicfold.model.finding.selector_text import parse_selector
 from topicfold.model.labels import MAX_VALUE_BYTES
 from topicfold.model.namespaces import parse_namespaces
-from topicfold.model.selector import Equals
-from topicfold.model.selector_structured import document_in, parse_structured, parts_of
-from topicfold.model.selector_text import parse_selector
 from topicfold.wire.confirmation import query_text
 
 Texts = str | Iterable[str]

@@ -12,7 +12,7 @@ from typing import Any
 
 from topicfold.client.answer_shape import TEXTS, require_shape
 from topicfold.client.find_answers import Match
-from topicfold.json_text import read_json
+from topicfold.text.json_text import read_json
 
 
 @dataclass(frozen=True, slots=True)

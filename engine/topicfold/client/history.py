@@ -1,4 +1,4 @@
-"""Methods of a client for histories of topics: read them, read an older version, roll back to it."""
+"""Methods of a client for histories: read them, read an older version, roll back to it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from topicfold.client.call import Call, ChangeOptions, Query
 from topicfold.client.declaring import asks
 from topicfold.client.history_answers import HistoryPage
 from topicfold.client.own_namespace import InOwnNamespace
-from topicfold.client.paths import domain_query, native_topic_path
+from topicfold.client.paths import domain_query, native_namespace_path, native_topic_path, segment
+from topicfold.model.names import check_tenant
 
 DEFAULT_PAGE = 50
 
 
 class HistoryCalls(InOwnNamespace):
-    """Histories of topics, also of deleted ones. They reach back as far as the log, and to the namespace's creation."""
+    """Histories of topics, namespaces and tenants, also of deleted ones. They reach back as far as the log.
+
+    Those of topics begin at the creation of the namespace.
+    """
 
     @asks
     def history(self, topic: str, *, limit: int = DEFAULT_PAGE, before: str = "") -> Call[HistoryPage]:
@@ -25,8 +29,17 @@ class HistoryCalls(InOwnNamespace):
         `before` is the `before` of the previous page.
         """
         name = self._in_full(topic)
-        query: Query = (*domain_query(name), ("limit", str(limit)), *([("before", before)] if before else ()))
-        return Call("GET", f"{native_topic_path(name)}/history", lambda answer: HistoryPage.of(answer.body), query)
+        return _page(native_topic_path(name), domain_query(name), limit, before)
+
+    @asks
+    def namespace_history(self, namespace: str, *, limit: int = DEFAULT_PAGE, before: str = "") -> Call[HistoryPage]:
+        """Return the same of a namespace. Changes of its topics are no part of it."""
+        return _page(native_namespace_path(namespace), (), limit, before)
+
+    @asks
+    def tenant_history(self, tenant: str, *, limit: int = DEFAULT_PAGE, before: str = "") -> Call[HistoryPage]:
+        """Return the same of a tenant: its roles, clusters and grants."""
+        return _page(f"/api/v1/tenants/{segment(check_tenant(tenant))}", (), limit, before)
 
     @asks
     def get_topic_at(self, topic: str, at: str | int) -> Call[Topic]:
@@ -36,9 +49,19 @@ class HistoryCalls(InOwnNamespace):
 
     @asks
     def roll_back(self, topic: str, to: str | int, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Restore the labels, properties, policies and grants of a topic's version `to`: an ETag or an offset.
+        """Restore the labels, properties and policies of a topic's version `to`: an ETag or an offset.
 
-        The partitions stay as they are. If there is no such version, `VersionNotFound` names the nearest in its
+        Partitions and grants stay as they are. If there is no such version, `VersionNotFound` names the nearest in its
         `values`.
         """
         return calls.roll_back(self._in_full(topic), to, options)
+
+    @asks
+    def roll_back_namespace(self, namespace: str, to: str | int, **options: Unpack[ChangeOptions]) -> Call[Written]:
+        """Restore the properties and policies of a namespace's version `to`, as `roll_back` does for a topic."""
+        return calls.roll_back_namespace(namespace, to, options)
+
+
+def _page(path: str, query: Query, limit: int, before: str) -> Call[HistoryPage]:
+    query = (*query, ("limit", str(limit)), *([("before", before)] if before else ()))
+    return Call("GET", f"{path}/history", lambda answer: HistoryPage.of(answer.body), query)

@@ -32,7 +32,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One change of a topic: updates that took effect together.
+    """One change of a topic, a namespace or a tenant: updates that took effect together.
 
     `etag` and `offset` both identify the version that the change produced; from `position` on it can be read. `time`
     is RFC 3339, by the clock of the node that wrote the change. `changes` is None if they are unknown.
@@ -65,10 +65,10 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """Changes of a topic, newest first.
+    """Changes of a topic, a namespace or a tenant, newest first.
 
     `before` is the argument that returns older ones; "" on the last page. `gap` tells why the history does not reach
-    back to the topic's creation; "" if it does.
+    back to the creation; "" if it does.
     """
 
     name: str

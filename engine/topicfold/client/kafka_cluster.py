@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping
 
 from topicfold.client.extras import import_failure
-from topicfold.model.adoption import KafkaTopic
+from topicfold.model.kafka.adoption import KafkaTopic
 
 
 def list_kafka_topics(bootstrap: str, settings: Mapping[str, str], timeout_seconds: float) -> tuple[KafkaTopic, ...]:

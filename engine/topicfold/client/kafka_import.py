@@ -1,4 +1,4 @@
-"""Import from Kafka: the records that an adoption plans (`model.adoption`), made through the server.
+"""Import from Kafka: the records that an adoption plans (`model.kafka.adoption`), made through the server.
 
 Kafka itself is never changed.
 """
@@ -13,7 +13,7 @@ from topicfold.client.bulk import all_namespaces, each_at_once, matches_in
 from topicfold.client.client import Client
 from topicfold.client.find_answers import Match
 from topicfold.errors import AlreadyExists, FixRequest, Reread, TopicNotFound
-from topicfold.model.adoption import Failed, New
+from topicfold.model.kafka.adoption import Failed, New
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,11 @@ def native_topic_path(topic: str) -> str:
     return f"/api/v1/topics/{path_of(name.namespace)}/{segment(name.local)}"
 
 
+def native_namespace_path(namespace: str) -> str:
+    """Return the path of a namespace under `/api/v1`."""
+    return f"/api/v1/namespaces/{path_of(parse_namespace(namespace))}"
+
+
 def domain_query(topic: str) -> Query:
     """Return the parameter that says of a topic under `/api/v1` that it is not persistent."""
     name = parse_topic(topic)

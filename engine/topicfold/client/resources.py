@@ -7,7 +7,16 @@ from typing import Any, Unpack
 
 from topicfold.client import calls
 from topicfold.client.answer_shape import DIAGNOSIS, READINESS, TEXTS
-from topicfold.client.answers import Operation, Readiness, ServerVersion, Tenant, Topic, TopicDeleted, Written
+from topicfold.client.answers import (
+    Namespace,
+    Operation,
+    Readiness,
+    ServerVersion,
+    Tenant,
+    Topic,
+    TopicDeleted,
+    Written,
+)
 from topicfold.client.call import (
     Answer,
     Call,
@@ -93,6 +102,28 @@ class ResourceCalls(InOwnNamespace):
     def get_namespace(self, namespace: str) -> Call[Mapping[str, Any]]:
         """Return the policies of a namespace, under the names that they have in Pulsar's document."""
         return Call("GET", namespace_path(namespace), mapping_in)
+
+    @asks
+    def get_namespace_record(self, namespace: str, *, at: str | int | None = None) -> Call[Namespace]:
+        """Return a namespace's properties and policies, by the names that topics have them by.
+
+        With `at`, as they were at an offset of its history (after that change), at a position, or at a time.
+        """
+        return calls.get_namespace_record(namespace, at)
+
+    @asks
+    def patch_namespace(
+        self, namespace: str, changes: Mapping[str, Any], **options: Unpack[ChangeOptions]
+    ) -> Call[Written]:
+        """Merge `changes` into a namespace's record in one update: `properties`, and `policies` by name.
+
+        They are a JSON Merge Patch, as those of `patch_topic`.
+
+            client.patch_namespace("acme/pay", {"policies": {"messageTTLInSeconds": 3600, "publishRate": None}})
+
+        Source: RFC 7396.
+        """
+        return calls.patch_namespace(namespace, changes, options)
 
     @asks
     def create_namespace(self, namespace: str, **options: Unpack[ChangeOptions]) -> Call[Written]:

@@ -20,8 +20,8 @@ from topicfold.cluster.port import Configuration, TopicSetting
 from topicfold.errors import ClusterUnavailable, TopicfoldError, TopicNotFound
 from topicfold.kafka_client import error_in, open_kafka_client, release_id
 from topicfold.kafka_connections import KafkaConnections
-from topicfold.model.adoption import KafkaTopic
-from topicfold.own_thread import call_in_own_thread
+from topicfold.model.kafka.adoption import KafkaTopic
+from topicfold.process.own_thread import call_in_own_thread
 
 ANSWER_SECONDS = 5.0
 

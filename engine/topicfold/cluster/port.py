@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from topicfold.errors import TopicfoldError
-from topicfold.model.adoption import KafkaTopic
+from topicfold.model.kafka.adoption import KafkaTopic
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.census import Census, census_of
 from topicfold.compaction.folded import Folded, PartitionFolded, namespace_rows, owner_table, with_owners, with_topics
+from topicfold.compaction.folding.census import Census, census_of
+from topicfold.compaction.folding.records import log_places, require_whole
+from topicfold.compaction.folding.rings import CAPACITIES, OPERATIONS, PASSED, ring_rows
+from topicfold.compaction.folding.spans import Bytes
 from topicfold.compaction.plan import Plan, SliceResult
-from topicfold.compaction.records import log_places, require_whole
-from topicfold.compaction.rings import CAPACITIES, OPERATIONS, PASSED, ring_rows
-from topicfold.compaction.spans import Bytes
 from topicfold.errors import LevelUnsupported
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import SUPPORTED_LEVEL
 from topicfold.snapshot.commits import GENESIS_COMMIT, Commit, DataFile
-from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.files.data_files import write_rows
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES
 

@@ -11,13 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from topicfold.compaction.alterations import Alteration
 from topicfold.compaction.batch import Base, Run, fold_batch, require_no_stop
 from topicfold.compaction.comparison import Difference, differences
-from topicfold.compaction.folded import empty_folded, folded_at
-from topicfold.compaction.merging import merge_small_files
-from topicfold.compaction.plan import SliceResult
-from topicfold.compaction.publishing import (
+from topicfold.compaction.delta.alterations import Alteration
+from topicfold.compaction.delta.merging import merge_small_files
+from topicfold.compaction.delta.publishing import (
     drop_gone,
     lost_growth,
     noted_sequence,
@@ -25,7 +23,9 @@ from topicfold.compaction.publishing import (
     require_usable,
     restore_lost,
 )
-from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
+from topicfold.compaction.delta.vacuum import KEPT_COMMITS, vacuum
+from topicfold.compaction.folded import empty_folded, folded_at
+from topicfold.compaction.plan import SliceResult
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.port import LogIdentity
 from topicfold.snapshot.claims import Claims

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicfold.compaction.records import Records, Seen
+from topicfold.compaction.folding.records import Records, Seen
 from topicfold.log.digest_record import statements_in
 from topicfold.model.events import Kind
 from topicfold.snapshot.commits import Commit

@@ -12,17 +12,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.census import Place
-from topicfold.compaction.owners import OwnerRows
+from topicfold.compaction.folding.census import Place
+from topicfold.compaction.folding.owners import OwnerRows
+from topicfold.compaction.folding.prior import owner_rows
+from topicfold.compaction.folding.rings import CAPACITIES, Ring, empty_ring
+from topicfold.compaction.folding.rows import Row, topic_rows
 from topicfold.compaction.plan import NamespaceDelta
-from topicfold.compaction.prior import owner_rows
-from topicfold.compaction.rings import CAPACITIES, Ring, empty_ring
-from topicfold.compaction.rows import Row, topic_rows
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import Commit
-from topicfold.snapshot.data_files import read_rows
-from topicfold.snapshot.owner_rows import OWNER_COLUMNS, aggregate_of
-from topicfold.snapshot.ring_rows import last_places, ring_content
+from topicfold.snapshot.files.data_files import read_rows
+from topicfold.snapshot.rows.owner_rows import OWNER_COLUMNS, aggregate_of
+from topicfold.snapshot.rows.ring_rows import last_places, ring_content
 from topicfold.snapshot.tables import KINDS, NAMESPACES
 from topicfold.state.aggregate import Aggregate, add_hashes, hash_of
 from topicfold.state.digest import DigestMark

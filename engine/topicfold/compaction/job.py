@@ -14,10 +14,11 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from topicfold.compaction.alterations import Alteration
 from topicfold.compaction.batch import Base
-from topicfold.compaction.checkpoint import own_checkpoint
 from topicfold.compaction.compactor import Compactor, Done
+from topicfold.compaction.delta.alterations import Alteration
+from topicfold.compaction.delta.vacuum import KEPT_COMMITS
+from topicfold.compaction.folding.prior import newest_events
 from topicfold.compaction.log_facts import (
     LogFacts,
     facts_of,
@@ -27,11 +28,9 @@ from topicfold.compaction.log_facts import (
     require_overlap,
 )
 from topicfold.compaction.plan import Plan, SliceResult
-from topicfold.compaction.prior import newest_events
-from topicfold.compaction.session import open_session
 from topicfold.compaction.silence import EVERY_SECONDS, Silence
-from topicfold.compaction.sources import stream_of
-from topicfold.compaction.spark_errors import (
+from topicfold.compaction.spark.checkpoint import own_checkpoint
+from topicfold.compaction.spark.errors import (
     AGAIN_HINT,
     cause_in,
     is_late_worker,
@@ -40,14 +39,15 @@ from topicfold.compaction.spark_errors import (
     naming_lost_jvm,
     text_of,
 )
-from topicfold.compaction.spark_run import run_on_spark, slice_keys
+from topicfold.compaction.spark.run import run_on_spark, slice_keys
+from topicfold.compaction.spark.session import open_session
+from topicfold.compaction.spark.sources import stream_of
 from topicfold.compaction.stop import Stop, stopping_on_signals
-from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import BadSetting, ClusterUnavailable, LogUnavailable, TopicfoldError, WrongLog
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
-from topicfold.snapshot.unwritable import naming_unwritable, unwritable
+from topicfold.snapshot.files.unwritable import naming_unwritable, unwritable
 from topicfold.starting import opened_log, require_log
 
 CHECKPOINT = "checkpoint"

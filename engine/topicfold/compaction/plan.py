@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from topicfold.compaction.census import Census, Count, Place
 from topicfold.compaction.comparison import Stated
-from topicfold.compaction.owners import OwnerRows
-from topicfold.compaction.records import Seen
+from topicfold.compaction.folding.census import Census, Count, Place
+from topicfold.compaction.folding.owners import OwnerRows
+from topicfold.compaction.folding.records import Seen
 from topicfold.snapshot.commits import DataFile
 
 

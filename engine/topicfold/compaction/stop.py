@@ -13,7 +13,7 @@ from types import FrameType
 from py4j.protocol import Py4JError
 from pyspark.sql.streaming.query import StreamingQuery
 
-from topicfold.signals import handling
+from topicfold.process.signals import handling
 
 _AGAIN_SECONDS = 1.0
 """A signal that comes sooner counts as the same one, sent to the process and to its group."""

@@ -22,8 +22,8 @@ from topicfold.log.port import Log, LogIdentity
 from topicfold.runtime.engine import state_maker
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit, not_given_up, readable_commits
+from topicfold.snapshot.files.unwritable import naming_unwritable
 from topicfold.snapshot.trim_note import TrimNote, put_note, read_note
-from topicfold.snapshot.unwritable import naming_unwritable
 from topicfold.starting import engine_options, opened_log
 
 HEADER_EVERY = 100_000

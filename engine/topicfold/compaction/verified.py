@@ -11,8 +11,8 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from topicfold.compaction.folding.prior import newest_events
 from topicfold.compaction.log_facts import facts_of, require_beginning, require_overlap
-from topicfold.compaction.prior import newest_events
 from topicfold.errors import SnapshotDamaged, TrimRefused
 from topicfold.log.gaps import ends_before
 from topicfold.log.port import Log

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from topicfold.enforcement.wishes import Unmet, Wishes
-from topicfold.model.adoption import implied_topic
+from topicfold.model.kafka.adoption import implied_topic
 from topicfold.model.names import recorded_topic
 
 

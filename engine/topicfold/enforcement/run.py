@@ -17,13 +17,13 @@ from topicfold.cluster.kafka import KafkaCluster
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.reports import Report
 from topicfold.errors import BadSetting
-from topicfold.file_limit import want_files
 from topicfold.log_lines import configure_logging, telling_if_slow
+from topicfold.process.file_limit import want_files
 from topicfold.progress import Progress
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.task_end import end_tasks
 from topicfold.settings import Settings
-from topicfold.starting import engine_options, log_place, open_log, require_log
+from topicfold.starting import engine_options, open_log, require_log, waited_for
 
 _log = structlog.get_logger(__name__)
 
@@ -100,7 +100,7 @@ async def _enforcer(settings: Settings, tell: Tell, *, only_shows: bool) -> Asyn
         )
     cluster = KafkaCluster(*settings.cluster)
     try:
-        with telling_if_slow("waiting_for_log", log=str(log_place(settings))):
+        with telling_if_slow("waiting_for_log", **waited_for(settings)):
             await require_log(settings)
             log = await open_log(settings)
         try:

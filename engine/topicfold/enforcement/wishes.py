@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from topicfold.errors import NewerSchema, NotFound, Undecodable
-from topicfold.model.adoption import is_left_out, stands_for
+from topicfold.model.kafka.adoption import is_left_out, stands_for
 from topicfold.model.names import NON_PERSISTENT, TopicName, recorded_topic, topic_of_key
 from topicfold.model.policy.kafka_settings import ENFORCED, Told, told_settings
 from topicfold.model.policy.resolve import resolve

@@ -11,10 +11,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from topicfold.counting import counted
 from topicfold.errors import TopicfoldError, WrongLog
 from topicfold.log.port import Entry, Log, LogIdentity
 from topicfold.progress import Progress, Step
+from topicfold.text.counting import counted
 
 BATCH = 1_000
 _LOOK_AGAIN_SECONDS = 0.002

@@ -6,11 +6,11 @@ import asyncio
 import math
 from collections.abc import Mapping
 
-from topicfold.counting import counted
 from topicfold.errors import LogUnavailable, WrongLog
 from topicfold.log.codec import decode_event, encode_event
 from topicfold.log.port import Entry, Log, LogIdentity
 from topicfold.model.events import GENESIS, HASH_NAME, AggregateKind, Event, Kind
+from topicfold.text.counting import counted
 
 _BATCH = 1_000
 _HEADER_WITHIN = 100_000

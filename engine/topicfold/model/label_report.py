@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from topicfold.model.near_miss import near_words
+from topicfold.model.finding.near_miss import near_words
 
 OWNER_KEYS = ("team", "owner")
 """Keys that say who owns a topic, if nobody says which one does."""

@@ -16,10 +16,10 @@ from topicfold.log.identity import establish_identity, is_empty
 from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import CLIENT_RING, SERVER_RING, AggregateKind, Audit, Operation, partition_of
+from topicfold.model.finding.pattern import SEPARATOR
 from topicfold.model.labels import LabelRules
 from topicfold.model.made import made
-from topicfold.model.names import DEFAULT_NAMESPACE, DEFAULT_TENANT
-from topicfold.model.pattern import SEPARATOR
+from topicfold.model.names import DEFAULT_NAMESPACE, DEFAULT_TENANT, TopicName
 from topicfold.model.policy.limits import Limits
 from topicfold.model.records import NamespaceRecord, Record, TenantRecord
 from topicfold.model.updates import ensure
@@ -229,6 +229,12 @@ class Engine:
         """Return the position up to which `partitions` are folded now."""
         positions = {each: self.states[each].position for each in partitions}
         return made(Revision, (self.identity.incarnation, positions))
+
+    def target_of(self, place: str | TopicName) -> Target:
+        """Return the target of updates of a topic, or of the namespace or the tenant that a text names."""
+        if isinstance(place, TopicName):
+            return self.target(AggregateKind.TOPIC, str(place), place.namespace)
+        return self.target(AggregateKind.NAMESPACE if "/" in place else AggregateKind.TENANT, place)
 
     def target(self, kind: AggregateKind, name: str, namespace: str = "") -> Target:
         """Return the target of updates of a tenant, a namespace, or a topic of `namespace`."""

@@ -16,10 +16,10 @@ from itertools import islice
 import structlog
 
 from topicfold.errors import InvalidRequest, NotReady
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.selector import selector_of_labels
 from topicfold.model.names import local_of_key, parse_namespace, topic_of_key
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.query import TopicQuery
-from topicfold.model.selector import selector_of_labels
 from topicfold.model.system_topics import is_system_topic
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding.finding import Finding

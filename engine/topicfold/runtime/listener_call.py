@@ -7,7 +7,7 @@ from collections.abc import Callable
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
-from topicfold.own_thread import call_in_own_thread, is_cancelled
+from topicfold.process.own_thread import call_in_own_thread, is_cancelled
 
 
 async def call_listener(name: str, listener: Callable[..., Any], *arguments: Any) -> BaseException | None:

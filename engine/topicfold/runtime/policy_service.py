@@ -14,7 +14,7 @@ from typing import Any
 from topicfold.errors import NamespaceNotFound, NotReady, PoliciesDisabled
 from topicfold.model.names import TopicName, parse_namespace, parse_topic
 from topicfold.model.policy.changes import change_topic, delete_policies
-from topicfold.model.policy.resolve import Policies
+from topicfold.model.policy.resolve import Origin, Policies
 from topicfold.model.policy.values import plain_value
 from topicfold.model.policy.whole import check_changed, put_whole, read_policies
 from topicfold.model.updates import Refuse
@@ -135,7 +135,8 @@ class TopicPoliciesService:
     def _mutated(self, old: Policies, mutator: Mutator, is_global: bool) -> Policies:
         given = plain_value(old)
         returned = mutator(given)
-        new = read_policies(given if returned is None else returned, is_global=is_global)
+        level = Origin.GLOBAL if is_global else Origin.TOPIC
+        new = read_policies(given if returned is None else returned, level=level)
         check_changed(old, new, self._engine.options.limits)
         return new
 

@@ -18,8 +18,8 @@ import structlog
 from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
 from topicfold.log.codec import decode_event
 from topicfold.log.port import Entry
+from topicfold.process.shortage import shortage_in
 from topicfold.runtime.tracker import Tracker
-from topicfold.shortage import shortage_in
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
 

@@ -16,6 +16,7 @@ class Readiness:
         self._states = states
         self._faults = faults
         self._open = {partition: asyncio.Event() for partition in states}
+        self._closed: set[int] = set()
         self._ends: dict[int, int] = {}
 
     def expect(self, ends: Mapping[int, int]) -> None:
@@ -23,11 +24,13 @@ class Readiness:
         self._ends |= ends
 
     def open(self, partition: int) -> None:
-        """Say that `partition` is ready from now on."""
-        self._open[partition].set()
+        """Say that `partition` is ready from now on; nothing happens where it was closed meanwhile."""
+        if partition not in self._closed:
+            self._open[partition].set()
 
     def close(self, partition: int) -> None:
-        """Say that `partition` must not be read any more: what is folded of it is wrong."""
+        """Say that `partition` must never be read again: what is folded of it is wrong."""
+        self._closed.add(partition)
         self._open[partition].clear()
 
     def is_ready(self, partition: int) -> bool:

@@ -1,6 +1,7 @@
 """Snapshots: states from which a node continues instead of the log's beginning, at its start and later.
 
-pyarrow is only imported when a snapshot is loaded.
+pyarrow is only imported when a snapshot is loaded. Files are read in threads of their own, few at once: where their
+file system does not answer, neither what else needs threads nor the node's end waits for it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from topicfold.errors import (
 )
 from topicfold.log.port import Log, LogIdentity
 from topicfold.log.same_records import require_same_records
+from topicfold.process.own_thread import call_in_own_thread
 from topicfold.runtime.fair_semaphore import ASKER, FairSemaphore
 from topicfold.snapshot.commits import NO_COMMIT_HINT, sequences
 from topicfold.snapshot.trim_note import read_note
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 MAX_ASKED = 2
-"""Questions to the archive at the same time: each takes a processor, and this interpreter from all others."""
+"""Questions to the files at the same time: each takes a processor, and this interpreter from all others."""
 MAX_WAITING = 32
 """Those of one asker that wait for their turn."""
 
@@ -67,31 +69,30 @@ class Snapshots:
         return Archive(self._root, self._identity.incarnation, self._identity.partitions)
 
     async def ask(self, question: Callable[..., T], *arguments: Any) -> T:
-        """Return what a method of the archive answers, in a thread and in turn: at most `MAX_ASKED` are being asked.
+        """Return what a question to the files answers, in turn: at most `MAX_ASKED` are being asked.
 
         Raises:
             Overloaded: `MAX_WAITING` of whoever asks wait already.
             OperatorNeeded: the question does.
         """
-        asker = ASKER.get()
-        if self._turns.waiting(asker) >= MAX_WAITING:
+        if self._turns.waiting(ASKER.get()) >= MAX_WAITING:
             raise Overloaded(
                 f"{MAX_WAITING} other queries of the past are already waiting", hint="Ask again in a few seconds."
             )
-        await self._turns.acquire(asker)
-        try:
-            answering = asyncio.get_running_loop().run_in_executor(None, partial(question, *arguments))
-        except RuntimeError:
-            # There is no room for another thread in this process.
-            self._turns.release()
-            raise
+        return await self._in_turn(question, *arguments)
+
+    async def _in_turn(self, question: Callable[..., T], *arguments: Any) -> T:
+        await self._turns.acquire(ASKER.get())
+        answering = asyncio.ensure_future(call_in_own_thread("topicfold-snapshot", question, *arguments))
         # Whoever asked may be gone before; the thread goes on.
         answering.add_done_callback(self._on_answered)
-        return await asyncio.shield(answering)
+        answer: T = await asyncio.shield(answering)
+        return answer
 
-    def _on_answered(self, answering: asyncio.Future[T]) -> None:
+    def _on_answered(self, answering: asyncio.Future[Any]) -> None:
         self._turns.release()
-        answering.exception()
+        if not answering.cancelled():
+            answering.exception()
 
     async def states(self, log: Log, tell: Tell) -> dict[int, PartitionState]:
         """Return the states to fold on from: the newest commit's that is whole, else those before the first record.
@@ -148,9 +149,7 @@ class Snapshots:
         """
         if self._root is None:
             return None
-        note = await asyncio.to_thread(
-            read_note, self._root, self._identity.incarnation.hex(), self._identity.partitions
-        )
+        note = await self._in_turn(read_note, self._root, self._identity.incarnation.hex(), self._identity.partitions)
         return (await self.bases({partition: position}, among=note.verified)).get(partition)
 
     async def bases(
@@ -163,13 +162,10 @@ class Snapshots:
         """
         if self._root is None:
             return {}
-        from topicfold.snapshot.loading import load
-
         try:
-            found = await asyncio.to_thread(
-                load, self._root, self._identity.incarnation, self._identity.partitions, self._new_state,
-                only=tuple(positions), not_above=positions, among=among,
-            )  # fmt: skip
+            found = await self._in_turn(
+                self._loading(self._root, only=tuple(positions), not_above=positions, among=among)
+            )
         except (SnapshotDamaged, SnapshotUnreadable, WrongSnapshot, LevelUnsupported) as error:
             _log.error("snapshot_unusable", reason=error.reason)
             return {}
@@ -178,12 +174,8 @@ class Snapshots:
     async def _load(self, tell: Tell) -> Loaded | None:
         if self._root is None:
             return None
-        from topicfold.snapshot.loading import load
-
         since = time.monotonic()
-        found = await asyncio.to_thread(
-            load, self._root, self._identity.incarnation, self._identity.partitions, self._new_state, tell=tell
-        )
+        found = await self._in_turn(self._loading(self._root, tell=tell))
         if found is None:
             _log.warning("no_snapshot_yet", path=str(self._root))
             return None
@@ -194,6 +186,12 @@ class Snapshots:
             positions=dict(enumerate(found.commit.to)), seconds=round(time.monotonic() - since, 3),
         )  # fmt: skip
         return found
+
+    def _loading(self, root: Path, **how: Any) -> Callable[[], Loaded | None]:
+        """Return what loads a commit under `root`, as `how` says."""
+        from topicfold.snapshot.loading import load
+
+        return partial(load, root, self._identity.incarnation, self._identity.partitions, self._new_state, **how)
 
     def _require_beginning(self, starts: Mapping[int, int], damaged: SnapshotDamaged | None) -> None:
         """Return if the log still has its beginning."""
@@ -223,7 +221,7 @@ async def require_none(root: Path) -> None:
         WrongSnapshot: there is one, of another log.
         SnapshotUnreadable: it cannot be seen whether there is.
     """
-    if await asyncio.to_thread(sequences, root):
+    if await call_in_own_thread("topicfold-snapshot", sequences, root):
         raise without_log(f"the log is empty, and the snapshot {root} is of one that is not")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import structlog
 
-from topicfold.model.adoption import risk_of_log
+from topicfold.model.kafka.adoption import risk_of_log
 from topicfold.settings import Settings
 
 _log = structlog.get_logger(__name__)

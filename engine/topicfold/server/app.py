@@ -1,14 +1,13 @@
 """The application: all operations of one node, behind the guard.
 
-FastAPI is the shell that a server runs, and what makes traces; routes and answers are ours.
+Routes and answers are ours. FastAPI makes traces, and is imported where there are to be some: it would be a sixth of
+what a server costs before it serves.
 """
 
 from __future__ import annotations
 
-from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from topicfold import __version__
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding.listings import Listings
 from topicfold.runtime.kafka.upkeep import Upkeep
@@ -25,6 +24,7 @@ from topicfold.server import (
     labels,
     namespace_properties,
     namespaces,
+    native_namespaces,
     native_topics,
     operations,
     properties,
@@ -36,7 +36,6 @@ from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.door import Door
 from topicfold.server.auth.setup import Security, security_of
 from topicfold.server.dispatch import Dispatch
-from topicfold.server.document import TITLE
 from topicfold.server.finding import explain, find
 from topicfold.server.guard import Guard
 from topicfold.server.metrics import Metrics
@@ -46,32 +45,27 @@ from topicfold.server.policies import effective, offload_limits
 from topicfold.server.policies import namespaces as namespace_policies
 from topicfold.server.policies import topics as topic_policies
 from topicfold.server.routing import RouteTable
-from topicfold.server.tracing import TELEMETRY, TracedRoutes, is_traced
+from topicfold.server.tracing import TracedRoutes, is_traced
 from topicfold.settings import Settings
 
 
-class Application(FastAPI):
-    """FastAPI around our own routes, which are in `table`. `authenticator` None: nobody has to say who asks."""
+class Application:
+    """Our own routes, which are in `table`. `authenticator` None: nobody has to say who asks."""
 
     def __init__(self, table: RouteTable, entry: ASGIApp, authenticator: Authenticator | None, node: Node) -> None:
-        super().__init__(title=TITLE, version=__version__, openapi_url=None, telemetry=TELEMETRY)
         self.is_traced = isinstance(table, TracedRoutes)
         self.table = table
         self.authenticator = authenticator
         self.node = node
         self._entry = entry
+        if self.is_traced:
+            from topicfold.server.traced import Traced
+
+            self._entry = Traced(entry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request: through FastAPI only where it has something to do, which it asks about at each."""
-        await (super().__call__ if self.is_traced else self._entry)(scope, receive, send)
-
-    def build_middleware_stack(self) -> ASGIApp:
-        """Return what FastAPI hands requests to, and word of the server's start and stop."""
-
-        async def traced(scope: Scope, receive: Receive, send: Send) -> None:
-            await (self.router if scope["type"] == "lifespan" else self._entry)(scope, receive, send)
-
-        return traced
+        """Answer a request."""
+        await self._entry(scope, receive, send)
 
 
 def create_app(
@@ -107,6 +101,7 @@ def create_app(
         *topic_policies.operations(node),
         *properties.operations(node),
         *native_topics.operations(node),
+        *native_namespaces.operations(node),
         *find.operations(node),
         *label_metrics.operations(node),
         *explain.operations(node),

@@ -13,7 +13,6 @@ from starlette.responses import Response
 from topicfold import __version__
 from topicfold.errors import LogUnavailable, SnapshotUnreadable, TopicfoldError, Wait
 from topicfold.model.permissions import Access
-from topicfold.rfc3339 import time_text
 from topicfold.runtime.agreement import AgreementReport
 from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
 from topicfold.runtime.topic_counts import count_topics
@@ -24,6 +23,7 @@ from topicfold.server.queries import query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.server.symptoms import Symptoms, problem_of
 from topicfold.state.fold import PartitionState
+from topicfold.text.rfc3339 import time_text
 from topicfold.wire.diagnosis import (
     Diagnosis,
     DigestComparison,
@@ -32,6 +32,9 @@ from topicfold.wire.diagnosis import (
     ScrubDiagnosis,
     SnapshotDiagnosis,
 )
+
+SNAPSHOT_SECONDS = 5.0
+"""For so long the doctor waits for the snapshot's files, or for its turn with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,11 @@ class Doctor:
         snapshot, is_trimmed = None, await self._is_trimmed()
         if settings.snapshot is not None:
             try:
-                snapshot, wrong = await asyncio.to_thread(self._snapshot, settings.snapshot)
+                async with asyncio.timeout(SNAPSHOT_SECONDS):
+                    snapshot, wrong = await engine.snapshots.ask(self._snapshot, settings.snapshot)
                 problems += symptoms.snapshot_problems(snapshot, wrong, is_trimmed=is_trimmed)
+            except TimeoutError:
+                problems.append(problem_of(_unread(settings.snapshot)))
             except SnapshotUnreadable as error:
                 problems.append(problem_of(error))
         apart = await self._apart(is_well=not problems)
@@ -146,6 +152,15 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("diagnose", "GET", "/api/v1/doctor", Doctor(node).diagnose, "Diagnose the node",
                   answer=Diagnosis, needs=Access.SUPERUSER, errors=READ_ERRORS),
     )  # fmt: skip
+
+
+def _unread(root: Path) -> SnapshotUnreadable:
+    return SnapshotUnreadable(
+        f"the snapshot {root} does not answer within {SNAPSHOT_SECONDS:.0f} s",
+        hint="See whether the file system that it is on answers, as with 'ls'. While it does not, nodes go on, but "
+        "none can start.",
+        path=str(root),
+    )
 
 
 def _comparison(report: AgreementReport) -> DigestComparison | None:

@@ -37,7 +37,7 @@ _ABOUT = (
 )
 _GROUPS = {
     "node": "State of a node.",
-    "native": "Topics: find, change and watch them.",
+    "native": "Topics and namespaces: find, change and watch them; their past, and that of tenants.",
     "tenants": "Tenants, with Pulsar's API.",
     "namespaces": "Namespaces, with Pulsar's API.",
     "topics": "Topics, with Pulsar's API.",

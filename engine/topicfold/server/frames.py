@@ -22,10 +22,10 @@ import orjson
 from topicfold.errors import TopicfoldError
 from topicfold.log.codec import decode_audit
 from topicfold.log.port import LogIdentity
-from topicfold.rfc3339 import time_text
 from topicfold.runtime.watching.subject import DELETED, MODIFIED
 from topicfold.server.topic_items import TopicWriter
 from topicfold.state.change import TopicDelta, TopicRow
+from topicfold.text.rfc3339 import time_text
 from topicfold.wire.positions import NOWHERE
 from topicfold.wire.problems import problem_of
 

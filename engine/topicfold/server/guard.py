@@ -21,11 +21,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from topicfold.errors import Forbidden, InvalidRequest, Overloaded, TooLarge, TopicfoldError, Unauthenticated
 from topicfold.loopback import host_of, is_loopback
+from topicfold.process.shortage import shortage_in
 from topicfold.server.auth.audit import write_audit
 from topicfold.server.connections.exchange import REQUEST_ID, Exchange, as_read, is_dry_run
 from topicfold.server.metrics import Metrics
 from topicfold.server.problems import problem_answer
-from topicfold.shortage import shortage_in
 from topicfold.wire import headers as names
 
 _log = structlog.get_logger(__name__)

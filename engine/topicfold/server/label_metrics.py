@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import InvalidName, InvalidRequest, Overloaded
-from topicfold.model.kafka_names import kafka_name
+from topicfold.model.kafka.names import kafka_name
 from topicfold.model.labels import broken_key_rule
 from topicfold.model.names import PERSISTENT, TopicName
 from topicfold.model.permissions import LIST_NAMESPACE

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from starlette.requests import Request
@@ -34,9 +35,11 @@ UNREADABLE = (errors.Undecodable, errors.NewerSchema)
 CLUSTER_ERRORS = (errors.ClusterUnavailable, errors.ClusterRefused)
 """Of what makes, grows or ends topics, which a Kafka cluster may have to do, too."""
 
-POLICIES_REFUSED = (
-    errors.InvalidPolicy, errors.PolicyUnmet, errors.PeerCluster, errors.UnknownCluster, errors.PoliciesDisabled,
+NAMESPACE_POLICIES_REFUSED = (
+    errors.InvalidPolicy, errors.PolicyUnmet, errors.PeerCluster, errors.UnknownCluster,
 )  # fmt: skip
+"""Of what sets policies of a namespace beside other things."""
+POLICIES_REFUSED = (*NAMESPACE_POLICIES_REFUSED, errors.PoliciesDisabled)
 """Of what sets policies of a topic beside other things."""
 TEXTS = {"type": "array", "items": {"type": "string"}}
 """The shape of a list of texts."""
@@ -58,6 +61,8 @@ TOPICS_DOMAIN = "topics"
 """PIP-451's spelling of `persistent` in a path."""
 NAMESPACES_QUERY = "namespace*"
 """The query parameter that names the namespaces where a path names none."""
+_NAMED_FOR = {scope: [each.name.lower() for each in Scope if each <= scope] for scope in Scope}
+"""What a request names whose right is looked for there."""
 GLOBAL = Flag("isGlobal", "`true`: the policies that apply to all clusters.")
 
 
@@ -105,8 +110,8 @@ class Operation:
         """See that every request names what the right is needed on."""
         if isinstance(self.needs, Access):
             return
-        named = {"tenant", "namespace"} if NAMESPACES_QUERY in self.query else set(parameters_of(self.path))
-        missing = [each.name.lower() for each in Scope if each <= self.needs.scope and each.name.lower() not in named]
+        named = {"tenant", "namespace"} if NAMESPACES_QUERY in self.query else parameters_of(self.path)
+        missing = [each for each in _NAMED_FOR[self.needs.scope] if each not in named]
         if missing:
             raise ValueError(f"{self.id} needs {self.needs}, and {self.path} names no {missing[0]}")
 
@@ -119,11 +124,17 @@ class Operation:
         return ("GET", "HEAD") if self.method == "GET" and not self.is_endless else (self.method,)
 
 
-def parameters_of(path: str) -> list[str]:
+def parameters_of(path: str) -> Sequence[str]:
     """Return the names of a declared path's variable segments, in their order."""
-    return [name for name in map(parameter_in, path.split("/")) if name]
+    return [name for _, name in segments_of(path) if name]
 
 
-def parameter_in(segment: str) -> str | None:
-    """Return the name of a variable segment of a declared path, None of a literal one."""
-    return segment[1:-1].partition(":")[0] if segment.startswith("{") else None
+@cache
+def segments_of(path: str) -> Sequence[tuple[str, str]]:
+    """Return the segments of a declared path, each with its name if it is variable, "" if it is literal.
+
+    >>> segments_of("/admin/v2/{domain:domain}/list")
+    (('', ''), ('admin', ''), ('v2', ''), ('{domain:domain}', 'domain'), ('list', ''))
+    """
+    segments = path.split("/")
+    return tuple((each, each[1:-1].partition(":")[0] if each.startswith("{") else "") for each in segments)

@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from topicfold.model.names import DOMAINS
 from topicfold.server.connections.exchange import method_asked
-from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameter_in
+from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, segments_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +89,17 @@ class RouteTable:
         Raises:
             ValueError: an operation has the same method and path already.
         """
-        segments = path.split("/")
-        names = [parameter_in(segment) for segment in segments]
-        parameters = tuple((name, place) for place, name in enumerate(names) if name)
+        segments = segments_of(path)
+        parameters = tuple((name, place) for place, (_, name) in enumerate(segments) if name)
         route = Route(operation, path.replace(DOMAIN, "{domain}"), parameters)
         ends = [self._root]
-        for segment, name in zip(segments[1:], names[1:], strict=True):
+        for segment, name in segments[1:]:
             if segment == DOMAIN:
                 ends = [step.literals[each] for step in ends for each in (*DOMAINS, TOPICS_DOMAIN)]
-            elif name is None:
-                ends = [step.literals[segment] for step in ends]
-            else:
+            elif name:
                 ends = [_parameter_of(step) for step in ends]
+            else:
+                ends = [step.literals[segment] for step in ends]
         for step in ends:
             for method in operation.methods:
                 if step.routes.setdefault(method, route) is not route:

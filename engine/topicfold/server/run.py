@@ -23,11 +23,12 @@ import uvicorn
 import uvloop
 
 from topicfold.errors import BadSetting, TopicfoldError, Wait
-from topicfold.file_limit import want_files
 from topicfold.log.port import Log
 from topicfold.log_lines import configure_logging, telling_if_slow
 from topicfold.loopback import is_loopback
 from topicfold.model.steering import in_one_line
+from topicfold.process.file_limit import want_files
+from topicfold.process.signals import handling
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding.listings import Listings
 from topicfold.runtime.kafka.upkeep import Upkeep
@@ -41,8 +42,7 @@ from topicfold.server.connections.spare_memory import SpareMemory
 from topicfold.server.loading_bar import loading_bar
 from topicfold.server.node import Node
 from topicfold.settings import Settings
-from topicfold.signals import handling
-from topicfold.starting import engine_options, log_place, open_listings, open_log, open_upkeep
+from topicfold.starting import engine_options, open_listings, open_log, open_upkeep, waited_for
 
 _log = structlog.get_logger(__name__)
 
@@ -281,7 +281,7 @@ async def _serve_once(
     settings: Settings, security: Security, listener: socket.socket, announce: Announce | None, loading: Loading
 ) -> bool:
     """Serve with one engine; return whether another is to take its place, because the log left it behind."""
-    with telling_if_slow("waiting_for_log", log=str(log_place(settings))):
+    with telling_if_slow("waiting_for_log", **waited_for(settings)):
         log = await open_log(settings)
     try:
         engine = await _start(log, settings, loading)

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from topicfold.counting import counted
 from topicfold.errors import SnapshotDamaged, TopicfoldError
 from topicfold.model.events import PAYLOAD_SCHEMA
 from topicfold.model.names import topic_of_key
@@ -20,6 +19,7 @@ from topicfold.server.health import LEAVING, reason_not_ready
 from topicfold.server.node import Node
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.fold import PartitionState
+from topicfold.text.counting import counted
 from topicfold.wire.diagnosis import DiagnosedProblem, SnapshotDiagnosis
 
 PROBLEM_FOR_MS = 24 * 3_600_000

@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 
 from topicfold.errors import InvalidRequest
-from topicfold.rfc3339 import brief_time_text, time_ms_of
+from topicfold.text.rfc3339 import brief_time_text, time_ms_of
 
 _AGO = re.compile(r"([0-9]{1,9})([smhdwy])")
 # A plus that was not escaped comes as a space.

@@ -1,4 +1,4 @@
-"""Traces: a span for each request, where OpenTelemetry is set up; FastAPI makes them, and the routes name them.
+"""Traces: a span for each request, where OpenTelemetry is set up; FastAPI makes them (`traced`), the routes name them.
 
 Where it is not, nobody asks about it while serving: FastAPI looks for it at each request, which is a tenth of what a
 read costs. Spans say what the audit does, and queries beside it; no body and no token.
@@ -10,7 +10,6 @@ import os
 from importlib import import_module
 
 import structlog
-from fastapi.telemetry import TelemetryConfig
 from opentelemetry import trace
 from starlette.types import Scope
 
@@ -24,17 +23,6 @@ _log = structlog.get_logger(__name__)
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
-_PROBES = frozenset(("/livez", "/readyz", "/metrics"))
-"""What is asked every few seconds, and nobody looks for."""
-
-TELEMETRY: TelemetryConfig = {
-    "auto_configure": True,
-    "metrics": False,
-    "logs": False,
-    "operation_spans": False,
-    "exclude": lambda scope: scope.get("path") in _PROBES,
-}
-"""What FastAPI is to tell: spans of requests alone. Its metrics and logs say what ours do."""
 
 
 class TracedRoutes(RouteTable):

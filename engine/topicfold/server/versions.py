@@ -1,4 +1,4 @@
-"""Versions in requests: what `at` means where a topic is read as it once was."""
+"""Versions in requests: what `at` means where a topic or a namespace is read as it once was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from topicfold.log.port import LogIdentity
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName
 from topicfold.model.permissions import READ_NAMESPACE
-from topicfold.model.policy.resolve import Policies
 from topicfold.model.records import NamespaceRecord, TopicRecord, UnreadableRecord
 from topicfold.model.updates import Stored
 from topicfold.runtime.engine import Engine
@@ -23,28 +22,26 @@ from topicfold.server.parameters import Declared
 from topicfold.server.times import TIME_HINT, time_ms_in
 
 AT_QUERY: Declared = {
-    "at": "Show the topic as it was at an offset of its history, at a position, at a time (RFC 3339) or some time ago"
+    "at": "As it was at an offset of its history, at a position, at a time (RFC 3339) or some time ago"
     " (`30m`, `2h`, `7d`)."
 }
 
 
-def target_of(node: Node, name: TopicName) -> Target:
-    """Return what changes and histories of a topic are about."""
-    return node.engine.target(AggregateKind.TOPIC, str(name), name.namespace)
+async def readable_since(node: Node, request: Request, place: str | TopicName, deadline: float) -> int:
+    """Return the offset from which on who asks may read of the past of a topic, or of what a text names.
 
-
-async def readable_since(node: Node, request: Request, name: TopicName, deadline: float) -> int:
-    """Return the offset from which on who asks may read of a topic's past.
-
-    What was before its present life is for those who may read the namespace: a grant on a topic is one on that life.
+    That is a namespace or a tenant. A grant is one on the present life: what was before is, of a topic, for those who
+    may read the namespace, and of others for superusers.
 
     Raises:
-        TopicNotFound, NamespaceNotFound: there never was such a topic.
+        TopicNotFound, NamespaceNotFound, TenantNotFound: there never was such a thing.
         LogUnavailable: the log did not answer by the deadline.
     """
-    if node.has(request, READ_NAMESPACE, name.namespace):
-        return 0
-    return await life_start(node.engine, target_of(node, name), deadline)
+    if isinstance(place, TopicName):
+        may_read_all = node.has(request, READ_NAMESPACE, place.namespace)
+    else:
+        may_read_all = node.may_do_everything(request)
+    return 0 if may_read_all else await life_start(node.engine, node.engine.target_of(place), deadline)
 
 
 async def topic_at(node: Node, name: TopicName, at: str, deadline: float, since: int) -> TopicView:
@@ -55,25 +52,25 @@ async def topic_at(node: Node, name: TopicName, at: str, deadline: float, since:
         TopicNotFound, NamespaceNotFound: the topic was not there then.
         PositionTimeout, Resync, LogUnavailable: it cannot be told yet, any more, or now.
     """
-    target = target_of(node, name)
-    version = await version_at(node.engine, target, await _position(node, name, at), deadline, since, at[:80])
+    target = node.engine.target_of(name)
+    version = await version_at(node.engine, target, await _position(node, target, at), deadline, since, at[:80])
     if isinstance(version.record, TopicRecord):
         return TopicView(str(name), version.etag, version.record)
     return TopicView(str(name), version.etag, None, _schema_of(version.record))
 
 
-async def namespace_policies_at(node: Node, name: TopicName, at: str, deadline: float) -> Policies:
-    """Return the policies of a topic's namespace as they were when the topic was as `topic_at` has it.
+async def namespace_at(node: Node, name: str, at: str, deadline: float, since: int = 0) -> tuple[NamespaceRecord, str]:
+    """Return the record of a namespace as it was then, and its ETag, as `topic_at` does for a topic.
 
     Raises:
         InvalidRequest, NamespaceNotFound, PositionTimeout, Resync, LogUnavailable: as `topic_at`.
-        Undecodable, NewerSchema: the namespace's record of then cannot be read.
+        Undecodable, NewerSchema: the record of then cannot be read.
     """
-    target = node.engine.target(AggregateKind.NAMESPACE, name.namespace)
-    version = await version_at(node.engine, target, await _position(node, name, at), deadline, asked_at=at[:80])
+    target = node.engine.target_of(name)
+    version = await version_at(node.engine, target, await _position(node, target, at), deadline, since, at[:80])
     if not isinstance(version.record, NamespaceRecord):
-        raise unreadable(AggregateKind.NAMESPACE, f"{name.namespace} at {at}", _schema_of(version.record))
-    return version.record.policies
+        raise unreadable(AggregateKind.NAMESPACE, f"{name} at {at}", _schema_of(version.record))
+    return version.record, version.etag
 
 
 def _schema_of(record: Stored) -> int:
@@ -81,15 +78,15 @@ def _schema_of(record: Stored) -> int:
     return record.payload_schema if isinstance(record, UnreadableRecord) else 0
 
 
-async def _position(node: Node, name: TopicName, at: str) -> int:
-    """Return the position in a topic's partition that `at` means: right after an event or a time, or as it says.
+async def _position(node: Node, target: Target, at: str) -> int:
+    """Return the position in a target's partition that `at` means: right after an event or a time, or as it says.
 
     Raises:
         InvalidRequest: it is neither, or a position of other partitions only.
         Resync: it is of another log, or a time of which nothing is known any more.
         LogUnavailable: the log does not answer.
     """
-    engine, target = node.engine, target_of(node, name)
+    engine = node.engine
     position: int | None
     if OFFSET.fullmatch(at):
         position = int(at) + 1
@@ -101,7 +98,7 @@ async def _position(node: Node, name: TopicName, at: str) -> int:
         position = named_position(at, engine.identity).positions.get(target.partition)
     if position is None:
         raise InvalidRequest(
-            f"at={at[:80]} does not cover the partition that holds {name}",
+            f"at={at[:80]} does not cover the partition that holds {target.name}",
             hint="Take X-Log-Position from an answer about its namespace, or an offset from its history.",
         )
     return position

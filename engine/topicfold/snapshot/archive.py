@@ -36,12 +36,12 @@ from topicfold.model.events import (
     Verdict,
 )
 from topicfold.snapshot.commits import Commit, commits_after, readable_commits
-from topicfold.snapshot.data_files import is_as_named
-from topicfold.snapshot.delta_files import active_files
+from topicfold.snapshot.files.data_files import is_as_named
+from topicfold.snapshot.files.delta_files import active_files
+from topicfold.snapshot.files.unreadable import naming_shortage
 from topicfold.snapshot.loading import require_own
-from topicfold.snapshot.shortage import naming_shortage
+from topicfold.snapshot.rows.topic_rows import Numbers
 from topicfold.snapshot.tables import HISTORY, KINDS
-from topicfold.snapshot.topic_rows import Numbers
 from topicfold.state.aggregate import NO_ETAG, Aggregate, Etag
 
 _TABLE = "history"

@@ -16,10 +16,10 @@ import socket
 import time
 from pathlib import Path
 
-from topicfold.json_text import read_json
-from topicfold.snapshot.durable_files import sync_directory, write_durably
-from topicfold.snapshot.file_clock import now_in
-from topicfold.snapshot.unfinished import unfinished
+from topicfold.snapshot.files.durable_files import sync_directory, write_durably
+from topicfold.snapshot.files.file_clock import now_in
+from topicfold.snapshot.files.unfinished import unfinished
+from topicfold.text.json_text import read_json
 
 CLAIMS = "claims"
 LEASE_SECONDS = 900.0

@@ -3,7 +3,7 @@
 `PATH/manifests/<sequence>.json` holds one commit and the SHA-256 of its text. It names every data file of its state,
 with length and SHA-256, and its predecessor's SHA-256. So a flipped byte, a missing, swapped or truncated file, and an
 older commit copied over a newer one are all detected. The Delta tables beside the commits are published from them
-(`compaction.publishing`). No state is ever read by way of Delta's logs, only the past (`archive`).
+(`compaction.delta.publishing`). No state is ever read by way of Delta's logs, only the past (`archive`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from topicfold.counting import counted
 from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
-from topicfold.json_text import read_json
-from topicfold.snapshot.durable_files import put_if_absent
-from topicfold.snapshot.shortage import naming_shortage
+from topicfold.snapshot.files.durable_files import put_if_absent
+from topicfold.snapshot.files.unreadable import naming_shortage
+from topicfold.text.counting import counted
+from topicfold.text.json_text import read_json
 
 FORMAT = 1
 GENESIS_COMMIT = "genesis"

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.commits import Commit, DataFile
-from topicfold.snapshot.shortage import naming_shortage
+from topicfold.snapshot.files.unreadable import naming_shortage
 
 
 def require_intact(root: Path, commit: Commit, tables: tuple[str, ...] | None = None) -> None:

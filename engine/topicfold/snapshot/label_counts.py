@@ -13,10 +13,10 @@ from topicfold.errors import NamespaceNotFound, SnapshotDamaged, WrongSnapshot
 from topicfold.model.label_report import LabelCounts
 from topicfold.model.namespaces import Namespaces
 from topicfold.snapshot.commits import Commit, read_commit, sequences
-from topicfold.snapshot.data_files import opened
+from topicfold.snapshot.files.data_files import opened
 from topicfold.snapshot.intact import naming_damage, require_file
+from topicfold.snapshot.rows.topic_rows import TopicRows, are_system_topics, read_topics
 from topicfold.snapshot.tables import NAMESPACES
-from topicfold.snapshot.topic_rows import TopicRows, are_system_topics, read_topics
 
 _NAMES = pa.schema([NAMESPACES.field("namespace")])
 

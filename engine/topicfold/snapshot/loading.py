@@ -17,17 +17,17 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from topicfold.collection import no_collection
 from topicfold.errors import LevelUnsupported, SnapshotDamaged
-from topicfold.free_pages import give_back_pages
 from topicfold.model.events import SUPPORTED_LEVEL
+from topicfold.process.collection import no_collection
+from topicfold.process.free_pages import give_back_pages
 from topicfold.snapshot.commits import Commit, read_commit, require_log, sequences
 from topicfold.snapshot.intact import naming_damage, require_file
-from topicfold.snapshot.owner_rows import Owners, read_owners
-from topicfold.snapshot.ring_rows import read_rings
+from topicfold.snapshot.rows.owner_rows import Owners, read_owners
+from topicfold.snapshot.rows.ring_rows import read_rings
+from topicfold.snapshot.rows.topic_columns import columns_of, newest_row
+from topicfold.snapshot.rows.topic_rows import TopicRows, read_topics
 from topicfold.snapshot.tables import STATE_TABLES
-from topicfold.snapshot.topic_columns import columns_of, newest_row
-from topicfold.snapshot.topic_rows import TopicRows, read_topics
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.columns import Columns
 from topicfold.state.fold import NewState, PartitionState

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from topicfold.errors import SnapshotUnreadable
-from topicfold.json_text import read_json
-from topicfold.snapshot.durable_files import replace_durably
+from topicfold.snapshot.files.durable_files import replace_durably
+from topicfold.text.json_text import read_json
 
 NOTE = "trimmed.json"
 

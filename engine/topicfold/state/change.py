@@ -9,7 +9,7 @@ from topicfold.model.events import Event, Kind, Verdict
 from topicfold.model.records import Grants, Step
 from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.indexed import NOTHING, DecodeIndexed
-from topicfold.state.label_index import Labels
+from topicfold.state.indexes.label_index import Labels
 from topicfold.state.operations import Settled
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pyroaring import BitMap
 
-from topicfold.state.label_index import LabelIndex
+from topicfold.state.indexes.label_index import LabelIndex
 from topicfold.state.pieces import Pieces
 
 ROW = struct.Struct("<16s16sHHq16s")

@@ -1,6 +1,6 @@
 """Finding: answers a query from the indexes of one namespace.
 
->>> from topicfold.model.query import TopicQuery
+>>> from topicfold.model.finding.query import TopicQuery
 >>> table = TopicTable(lambda schema, payload: None)
 >>> find(table, TopicQuery())
 BitMap([])
@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from pyroaring import BitMap
 
-from topicfold.model.query import TopicQuery
-from topicfold.model.selector import GreaterThan, LessThan
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.selector import GreaterThan, LessThan
 from topicfold.state.selection import select
 from topicfold.state.topic_table import TopicTable
 

@@ -27,9 +27,9 @@ from topicfold.model.events import (
     Verdict,
     partition_of,
 )
+from topicfold.model.finding.pattern import SEPARATOR
 from topicfold.model.made import made
 from topicfold.model.names import is_namespace_shape, split_topic
-from topicfold.model.pattern import SEPARATOR
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.change import GARBAGE, Change, NamespaceTurn, Outcome, TopicChange
 from topicfold.state.columns import Columns

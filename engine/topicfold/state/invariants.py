@@ -14,9 +14,9 @@ from pyroaring import BitMap
 
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import split_topic, topic_of_key
-from topicfold.state import grant_index, label_index, name_index
 from topicfold.state.aggregate import ABSENT, Aggregate, add_hashes, hash_of
 from topicfold.state.fold import PartitionState
+from topicfold.state.indexes import grant_index, label_index, name_index
 from topicfold.state.standing import misfits, standing
 from topicfold.state.topic_table import TopicTable
 
@@ -112,6 +112,9 @@ def _index_flaws(table: TopicTable) -> Iterator[_TableFlaw | None]:
         yield None if place is None else _listed_flaw(table, "by a segment of the name", partial(_not_called, place))
     for grant in table.granted.misfiled(table.grants):
         yield grant and _listed_flaw(table, f"as granting to {grant[0]}", partial(_not_granting, grant))
+    for name in table.named.misfiled(table.kafka_names):
+        where = f"as naming Kafka topic {name}"
+        yield None if name is None else _listed_flaw(table, where, partial(_not_naming, name))
 
 
 def _listed_flaw(table: TopicTable, where: str, look: Callable[[TopicTable], list[str] | None]) -> _TableFlaw:
@@ -132,6 +135,10 @@ def _not_bearing(label: label_index.Filing, table: TopicTable) -> list[str] | No
 def _not_granting(grant: grant_index.Filing, table: TopicTable) -> list[str] | None:
     numbers = table.granted.strangers(grant, table.grants)
     return None if numbers is None else _called(table, numbers)
+
+
+def _not_naming(kafka_topic: str, table: TopicTable) -> list[str]:
+    return _called(table, table.named.strangers(kafka_topic, table.kafka_names))
 
 
 def _not_called(place: name_index.Filing, table: TopicTable) -> list[str]:

@@ -16,7 +16,7 @@ from typing import assert_never
 
 from pyroaring import BitMap
 
-from topicfold.model.selector import (
+from topicfold.model.finding.selector import (
     DoesNotExist,
     Equals,
     Exists,
@@ -29,8 +29,8 @@ from topicfold.model.selector import (
     Requirement,
     Selector,
 )
-from topicfold.state.label_index import LabelIndex
-from topicfold.state.postings import Postings
+from topicfold.state.indexes.label_index import LabelIndex
+from topicfold.state.indexes.postings import Postings
 
 
 def select(index: LabelIndex, universe: BitMap, selector: Selector) -> BitMap:
@@ -40,7 +40,7 @@ def select(index: LabelIndex, universe: BitMap, selector: Selector) -> BitMap:
 
     Cost: set operations in O(smallest positive requirement), and a union over the values that `in` and `notin` name.
 
-    >>> from topicfold.model.selector_text import parse_selector
+    >>> from topicfold.model.finding.selector_text import parse_selector
     >>> index = LabelIndex()
     >>> _ = [index.replace(number, b"", {"tier": tier}) for number, tier in enumerate(("gold", "lead"))]
     >>> list(select(index, BitMap([0, 1, 2]), parse_selector("tier!=lead")))

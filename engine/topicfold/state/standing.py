@@ -16,7 +16,7 @@ from topicfold.state.topic_table import FOREIGN, TopicTable
 class Standing(NamedTuple):
     """One topic's part of a table, except for its record; two folds of one log have the same.
 
-    `labels` is None if a number of its pairs is invalid. The last four say whether the key leads to the topic, and
+    `labels` is None if a number of its pairs is invalid. The last five say whether the key leads to the topic, and
     whether each index lists it wherever it should.
     """
 
@@ -34,6 +34,7 @@ class Standing(NamedTuple):
     label_index: bool
     name_index: bool
     grant_index: bool
+    kafka_name_index: bool
 
 
 def standing(table: TopicTable, number: int) -> Standing:
@@ -58,6 +59,7 @@ def standing(table: TopicTable, number: int) -> Standing:
         labels is not None and table.index.lists(number, ids),
         table.names.fits(number, number in table.live),
         table.granted.lists(number, table.grants.get(number, NO_GRANTS)),
+        table.named.lists(number, table.kafka_names.get(number)),
     )
 
 
@@ -81,6 +83,7 @@ def due_standing(table: TopicTable, number: int, name: str) -> Standing:
         label_index=True,
         name_index=True,
         grant_index=True,
+        kafka_name_index=True,
     )
 
 

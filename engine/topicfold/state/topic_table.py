@@ -17,19 +17,20 @@ from typing import NamedTuple
 from pyroaring import BitMap
 
 from topicfold.model.events import GENESIS, AggregateKind
+from topicfold.model.finding.pattern import SEPARATOR
+from topicfold.model.finding.selector import Equals, Selector
 from topicfold.model.made import made
 from topicfold.model.names import NON_PERSISTENT, local_of_key
-from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS, Grants, Step
-from topicfold.model.selector import Equals, Selector
 from topicfold.model.system_topics import is_system_topic
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.change import TopicRow
 from topicfold.state.columns import ROW, Columns
-from topicfold.state.grant_index import GrantIndex
 from topicfold.state.indexed import NOTHING, DecodeIndexed, Indexed
-from topicfold.state.label_index import NO_LABELS, PAIR_BYTES, LabelIndex
-from topicfold.state.name_index import NameIndex
+from topicfold.state.indexes.grant_index import GrantIndex
+from topicfold.state.indexes.kafka_name_index import KafkaNameIndex
+from topicfold.state.indexes.label_index import NO_LABELS, PAIR_BYTES, LabelIndex
+from topicfold.state.indexes.name_index import NameIndex
 from topicfold.state.pieces import ByteColumn
 from topicfold.state.selection import select
 
@@ -61,7 +62,7 @@ class TopicTable:
 
     - `numbers`, `keys`: number by key, and key by number, deleted topics included.
     - `partitions`: the number of partitions of partitioned topics, and of no others.
-    - `kafka_names`: names of Kafka topics that do not follow from the topics' own.
+    - `kafka_names`: names of Kafka topics that do not follow from the topics' own; `named` finds topics by them.
     - `pending`: topics with a step left to do in Kafka; `ending`: those of them whose end is decided, so that nobody is
       shown them.
     - `grants`: the grants of topics that have any.
@@ -70,8 +71,8 @@ class TopicTable:
     """
 
     __slots__ = ("__weakref__", "_decode", "_labels", "_payloads", "_rows", "_unstored", "digest_sum", "ending",
-                 "granted", "grants", "index", "kafka_names", "keys", "live", "names", "non_persistent", "numbers",
-                 "partitions", "pending", "system", "undecodable")  # fmt: skip
+                 "granted", "grants", "index", "kafka_names", "keys", "live", "named", "names", "non_persistent",
+                 "numbers", "partitions", "pending", "system", "undecodable")  # fmt: skip
 
     def __init__(self, decode: DecodeIndexed, separator: str = SEPARATOR) -> None:
         self._decode = decode
@@ -83,6 +84,7 @@ class TopicTable:
         self.system = BitMap()
         self.partitions: dict[int, int] = {}
         self.kafka_names: dict[int, str] = {}
+        self.named = KafkaNameIndex()
         self.pending: set[int] = set()
         self.ending = BitMap()
         self.grants: dict[int, Grants] = {}
@@ -110,6 +112,8 @@ class TopicTable:
         self.live = columns.live
         self.non_persistent, self.system = columns.non_persistent, columns.system
         self.partitions, self.kafka_names = columns.partitions, columns.kafka_names
+        for number, kafka_name in self.kafka_names.items():
+            self.named.replace(number, None, kafka_name)
         self.index = columns.label_index
         self.names.restore(columns.by_length, columns.places)
         self.digest_sum = columns.digest_sum
@@ -249,10 +253,8 @@ class TopicTable:
             self.partitions[number] = indexed.partitions
         elif self.partitions:
             self.partitions.pop(number, None)
-        if indexed.kafka_name is not None:
-            self.kafka_names[number] = indexed.kafka_name
-        elif self.kafka_names:
-            self.kafka_names.pop(number, None)
+        if indexed.kafka_name is not None or self.kafka_names:
+            self._name(number, indexed.kafka_name)
         if indexed.pending:
             self.pending.add(number)
         elif self.pending:
@@ -266,6 +268,13 @@ class TopicTable:
         labels = self._labels.of(number)
         if indexed.labels or labels:
             self._labels[number] = self.index.replace(number, labels, indexed.labels)
+
+    def _name(self, number: int, kafka_name: str | None) -> None:
+        self.named.replace(number, self.kafka_names.get(number), kafka_name)
+        if kafka_name is not None:
+            self.kafka_names[number] = kafka_name
+        else:
+            self.kafka_names.pop(number, None)
 
     def _grant(self, number: int, grants: Grants) -> None:
         self.granted.replace(number, self.grants.get(number, NO_GRANTS), grants)

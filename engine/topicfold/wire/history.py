@@ -1,4 +1,4 @@
-"""Shapes of a topic's history, as the server documents and writes them. The client does not import this."""
+"""Shapes of histories, as the server documents and writes them. The client does not import this."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pydantic import Field
 
 from topicfold.model.differences import Difference
 from topicfold.model.events import LAST_TIME_MS
-from topicfold.rfc3339 import time_text
 from topicfold.runtime.past.history import Entry
+from topicfold.text.rfc3339 import time_text
 from topicfold.wire.resources import Resource
 
 
@@ -30,10 +30,10 @@ class FieldChange(Resource):
 
 
 class HistoryEntry(Resource):
-    """One change of a topic: the updates that took effect together."""
+    """One change of a record: the updates that took effect together."""
 
     etag: str = Field(description="The ETag of the version that the change produced.")
-    offset: int = Field(description="The offset in the topic's partition of the log; also identifies the version.")
+    offset: int = Field(description="The offset in its partition of the log; also identifies the version.")
     position: str = Field(description="The position from which the version can be read.")
     kind: Literal["created", "changed", "deleted"]
     time: str | None = Field(
@@ -46,14 +46,14 @@ class HistoryEntry(Resource):
 
 
 class HistoryGap(Resource):
-    """Why a history does not reach back to the topic's creation."""
+    """Why a history does not reach back to the creation."""
 
     offset: int
     reason: str
 
 
-class TopicHistory(Resource):
-    """A page of a topic's history."""
+class History(Resource):
+    """A page of the history of a topic, a namespace or a tenant."""
 
     name: str
     items: list[HistoryEntry] = Field(description="Newest first.")
@@ -63,7 +63,7 @@ class TopicHistory(Resource):
 
 
 class Rollback(Resource):
-    """The version that a topic is rolled back to."""
+    """The version that a topic or a namespace is rolled back to."""
 
     to: str = Field(description="A version's ETag, the part of it before the dot, or its offset.")
 

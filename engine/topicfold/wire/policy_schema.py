@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
+from topicfold.model.policy.description import Policy
 from topicfold.model.policy.table import POLICIES
 from topicfold.model.policy.values import (
     MAX_ITEMS,
@@ -52,11 +53,10 @@ def schema_of(kind: Kind) -> dict[str, Any]:
             assert_never(kind)
 
 
-def schema_of_all() -> dict[str, Any]:
-    """Return the JSON schema of the policies of one scope, by name; those that are not set are left out."""
-    properties = {policy.name: schema_of(policy.kind) | {"description": policy.doc} for policy in POLICIES}
-    types = ["object", "null"]
-    return {"type": types, "title": "ScopePolicies", "properties": properties, "additionalProperties": False}
+def schema_of_all(policies: Iterable[Policy] = POLICIES, title: str = "ScopePolicies") -> dict[str, Any]:
+    """Return the JSON schema of the policies of one level, by name; those that are not set are left out."""
+    properties = {policy.name: schema_of(policy.kind) | {"description": policy.doc} for policy in policies}
+    return {"type": ["object", "null"], "title": title, "properties": properties, "additionalProperties": False}
 
 
 def patch_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from topicfold.model.policy.table import POLICIES
 from topicfold.model.policy.values import plain_value, whole_number
-from topicfold.model.records import MAX_PARTITIONS, TopicRecord
+from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TopicRecord
 from topicfold.runtime.reading import TopicView
 from topicfold.wire.policy_schema import patch_schema, schema_of_all
 
@@ -59,6 +60,7 @@ class Problem(Resource):
 
 
 Policies = Annotated[dict[str, Any] | None, WithJsonSchema(schema_of_all())]
+_OF_NAMESPACES = schema_of_all((policy for policy in POLICIES if policy.namespace), "NamespaceScopePolicies")
 
 
 class Level(StrEnum):
@@ -212,6 +214,29 @@ class TopicPatch(Resource):
     policies: TopicPoliciesPatch | None = Field(default_factory=TopicPoliciesPatch)
 
 
+class NamespaceItem(Resource):
+    """A namespace's record, without its grants."""
+
+    name: str
+    properties: dict[str, str]
+    policies: Annotated[dict[str, Any], WithJsonSchema(_OF_NAMESPACES | {"type": "object"})] = Field(
+        description="By name, as in a topic's record; without those of the node."
+    )
+    etag: str = Field(description="Identifies this version of the record; send it in double quotes as If-Match.")
+
+
+class NamespacePatch(Resource):
+    """Changes of a namespace, as a JSON Merge Patch (RFC 7396).
+
+    Objects are merged, null removes, any other value replaces; what is left out stays as it is.
+    """
+
+    properties: dict[str, str | None] | None = Field(default_factory=dict)
+    policies: Annotated[dict[str, Any] | None, WithJsonSchema(patch_schema(_OF_NAMESPACES))] = Field(
+        default_factory=dict, description="By name, as in a topic's record."
+    )
+
+
 class EffectivePolicy(Resource):
     """The effective value of one policy, and where it comes from."""
 
@@ -312,3 +337,13 @@ def topic_item(view: TopicView) -> dict[str, Any]:
         "etag": view.etag,
     }
     return item if view.record is not None else item | {"undecodable": True}
+
+
+def namespace_item(name: str, record: NamespaceRecord, etag: str) -> dict[str, Any]:
+    """Return a namespace as `NamespaceItem` has it."""
+    return {
+        "name": name,
+        "properties": dict(record.properties),
+        "policies": plain_value(record.policies),
+        "etag": etag,
+    }

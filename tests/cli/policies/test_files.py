@@ -29,7 +29,7 @@ RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}
 
 def test_what_was_exported_does_not_differ(run: Run, exported: Path) -> None:
     same = run("policies", "diff", "-f", str(exported))
-    assert (same.code, same.err) == (0, "0 of 2 topics differ\n")
+    assert (same.code, same.err) == (0, "0 of 3 namespaces and topics differ\n")
     assert run("policies", "export", "public/default").out == exported.read_text()
 
 
@@ -145,7 +145,7 @@ def test_a_difference_is_a_table_and_exit_code_1(run: Run, changed: Path) -> Non
         f"{ORDERS}  labels.tier                                         gold → iron",
         " " * 36 + "policies.local.retentionPolicies.retentionSizeInMB  10 → 20",
     ]
-    assert shown.err == "1 of 2 topics differs: 2 changed\n"
+    assert shown.err == "1 of 3 namespaces and topics differs: 2 changed\n"
 
 
 def test_a_difference_in_json_has_the_values_themselves(run: Run, changed: Path) -> None:
@@ -172,7 +172,7 @@ def test_what_would_be_taken_away_is_marked_and_counted(run: Run, exported: Path
     shown = run("policies", "diff", "-f", str(exported))
     assert "labels.tier                          gold → – (removed)" in shown.out
     assert "policies.global.messageTTLInSeconds  60 → – (removed)" in shown.out
-    assert shown.err == "1 of 2 topics differs: 2 removed\n"
+    assert shown.err == "1 of 3 namespaces and topics differs: 2 removed\n"
 
 
 def test_what_is_summed_up_has_its_thousands_apart() -> None:
@@ -257,7 +257,7 @@ def test_files_that_name_no_topic_are_refused_and_told_how_one_looks(run: Run, t
     file = tmp_path / "none.yaml"
     file.write_text("topics: []")
     refused = run("policies", "apply", "-f", str(file))
-    assert (refused.code, refused.err.splitlines()[0]) == (2, "error: no topic is named in these files")
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "error: no namespace or topic is named in these files")
     assert refused.err.endswith("topicfold policies apply --help shows how such files look.\n")
 
 
@@ -283,7 +283,7 @@ def test_what_is_known_of_an_application_that_was_stopped_is_told_in_json_too(
     file.write_text("topics: [{name: a}, {name: b, labels: {team: pay}}, {name: c}]")
 
     def stopping(client: Client, steps: Sequence[Step]) -> Iterator[Applied]:
-        yield Applied(steps[1].topic, "refused")
+        yield Applied(steps[1].name, "refused")
         raise KeyboardInterrupt
 
     monkeypatch.setattr("topicfold.client.applying.try_steps", stopping)
@@ -353,7 +353,7 @@ def test_a_record_that_the_server_cannot_read_is_no_empty_one_in_a_difference(
     found = run("policies", "diff", "-f", str(exported))
     assert found.code == 1
     assert re.search(rf"^{ORDERS} +\(topic\) +the server cannot read its record$", found.out, re.MULTILINE)
-    assert found.err == "1 of 2 topics differs\n"
+    assert found.err == "1 of 3 namespaces and topics differs\n"
 
 
 def test_a_record_that_the_server_cannot_read_is_a_problem_of_its_topic_and_the_others_are_done(
@@ -369,7 +369,7 @@ def test_a_record_that_the_server_cannot_read_is_a_problem_of_its_topic_and_the_
 
 def test_stdin_is_a_file_called_dash(run: Run, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(exported.read_text()))
-    assert run("policies", "diff", "-f", "-").err == "0 of 2 topics differ\n"
+    assert run("policies", "diff", "-f", "-").err == "0 of 3 namespaces and topics differ\n"
 
 
 def test_each_thing_that_is_wrong_with_a_file_is_a_line(run: Run, tmp_path: Path) -> None:

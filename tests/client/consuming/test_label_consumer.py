@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from types import SimpleNamespace
@@ -29,6 +29,7 @@ CONF: Mapping[str, Any] = {"bootstrap.servers": "127.0.0.1:1", "group.id": "bill
 EVERYTHING = CONFIRMED.replace('"match":[]', '"match":["**"]')
 RECORD = SimpleNamespace(error=lambda: None, topic=lambda: "orders", partition=lambda: 0)
 START = line("BOOKMARK", "c0", initial=True)
+Threads = Callable[[], set[str]]
 
 
 @pytest.fixture
@@ -46,36 +47,44 @@ def name(topics: Topics, client: Client) -> str:
     return name
 
 
-def threads() -> set[str]:
-    """Return the names of our own threads that still run after some seconds in which they may end."""
-    ours = [each for each in threading.enumerate() if each.name.startswith("topicfold")]
-    for each in ours:
-        each.join(10)
-    return {each.name for each in ours if each.is_alive()}
+@pytest.fixture
+def threads() -> Threads:
+    """Names those of our own threads that began in the test and still run after some seconds in which they may end."""
+    others = threading.enumerate()
+
+    def left() -> set[str]:
+        ours = [each for each in threading.enumerate() if each.name.startswith("topicfold") and each not in others]
+        for each in ours:
+            each.join(10)
+        return {each.name for each in ours if each.is_alive()}
+
+    return left
 
 
 @pytest.mark.parametrize("confirmed", [None, CONFIRMED, "something else"])
-def test_it_does_not_start_where_the_server_does_not_say_what_it_understood(confirmed: str | None) -> None:
+def test_it_does_not_start_where_the_server_does_not_say_what_it_understood(
+    confirmed: str | None, threads: Threads
+) -> None:
     with scripted(stream(added("orders"), START, confirmed=confirmed)) as server, pytest.raises(QueryUnconfirmed):
         LabelConsumer(CONF, match="**", url=server.url)
     assert not threads()
 
 
-def test_it_does_not_start_where_nothing_is_asked_for(client: Client) -> None:
+def test_it_does_not_start_where_nothing_is_asked_for(client: Client, threads: Threads) -> None:
     with pytest.raises(InvalidRequest) as refused:
         LabelConsumer(CONF, client=client)
     assert refused.value.hint.endswith('match="**" means every topic.')
     assert not threads()
 
 
-def test_it_does_not_start_without_a_server() -> None:
+def test_it_does_not_start_without_a_server(threads: Threads) -> None:
     with Client("http://127.0.0.1:1", retry=RetryRule(max_attempts=1)) as client, pytest.raises(ServerUnreachable):
         LabelConsumer(CONF, match="**", client=client)
     assert not threads()
 
 
 @pytest.mark.parametrize("missing", ["group.id", "bootstrap.servers"])
-def test_it_does_not_start_without_settings_that_kafka_needs(client: Client, missing: str) -> None:
+def test_it_does_not_start_without_settings_that_kafka_needs(client: Client, missing: str, threads: Threads) -> None:
     conf = {name: value for name, value in CONF.items() if name != missing}
     with pytest.raises(BadSetting, match=re.escape(missing)):
         LabelConsumer(conf, match="**", client=client)
@@ -83,7 +92,9 @@ def test_it_does_not_start_without_settings_that_kafka_needs(client: Client, mis
 
 
 @pytest.mark.parametrize("value", ["5m", "0x61A80", ""])
-def test_it_does_not_start_with_an_interval_of_polls_that_is_no_number(client: Client, value: str) -> None:
+def test_it_does_not_start_with_an_interval_of_polls_that_is_no_number(
+    client: Client, value: str, threads: Threads
+) -> None:
     with pytest.raises(BadSetting, match=r"max\.poll\.interval\.ms"):
         LabelConsumer({**CONF, "max.poll.interval.ms": value}, match="**", client=client)
     assert not threads()
@@ -258,13 +269,13 @@ def test_offsets_that_are_stored_without_the_caller_are_not_his_to_store(client:
     assert "enable.auto.offset.store" in raised.value.args[0].str()
 
 
-def test_closing_ends_every_thread_and_leaves_a_client_that_was_given(client: Client) -> None:
+def test_closing_ends_every_thread_and_leaves_a_client_that_was_given(client: Client, threads: Threads) -> None:
     LabelConsumer(CONF, match="**", client=client).close()
     assert not threads()
     assert client.list_tenants()
 
 
-def test_one_that_is_dropped_unclosed_leaves_no_thread(client: Client) -> None:
+def test_one_that_is_dropped_unclosed_leaves_no_thread(client: Client, threads: Threads) -> None:
     consumer = LabelConsumer(CONF, match="**", client=client)
     assert consumer.poll(0) is None
     del consumer
@@ -275,7 +286,7 @@ def test_one_that_is_dropped_unclosed_leaves_no_thread(client: Client) -> None:
 @pytest.mark.kafka
 @pytest.mark.parametrize("callback", ["on_assign", "on_commit", "on_revoke"])
 def test_what_a_callback_closes_is_closed_once_the_poll_that_calls_it_is_done(
-    topics: Topics, client: Client, name: str, callback: str
+    topics: Topics, client: Client, name: str, callback: str, threads: Threads
 ) -> None:
     closing: dict[str, Any] = {callback: lambda *_: consumer.close()}
     in_conf = closing if callback == "on_commit" else {}
@@ -332,7 +343,7 @@ def test_closing_ends_what_other_threads_ask_again_and_again(topics: Topics, cli
         assert not each.is_alive()
 
 
-def test_it_does_not_start_where_the_listing_takes_no_notice_of_properties(client: Client) -> None:
+def test_it_does_not_start_where_the_listing_takes_no_notice_of_properties(client: Client, threads: Threads) -> None:
     client.create_topic("pay-us", properties={"region": "us"})
     with pytest.raises(QueryUnconfirmed, match=r'properties {"region":"eu"} and does not say'):
         LabelConsumer(CONF, regex="pay-.*", properties={"region": "eu"}, client=client)

@@ -13,6 +13,7 @@ from tests.model.policy.strategies import stored_policies
 from topicfold.errors import InvalidPolicy, PolicyUnmet
 from topicfold.model.events import Verdict
 from topicfold.model.policy.limits import Limits
+from topicfold.model.policy.resolve import Origin
 from topicfold.model.policy.values import plain_value
 from topicfold.model.policy.whole import (
     check_changed,
@@ -48,7 +49,7 @@ def test_what_says_nothing_leaves_a_policy_unset() -> None:
 def test_what_no_cluster_shares_is_refused_for_all_with_its_place() -> None:
     of_one = {"schemaCompatibilityStrategy": "FULL", "schemaValidationEnforced": True, "shadowTopics": ["x"]}
     with pytest.raises(InvalidPolicy, match="cannot be set for all clusters") as refused:
-        read_policies({**of_one, TTL: 5}, is_global=True)
+        read_policies({**of_one, TTL: 5}, level=Origin.GLOBAL)
     assert [each["path"] for each in refused.value.values["violations"]] == list(of_one)
 
 
@@ -71,10 +72,16 @@ def test_a_policy_of_which_a_patch_leaves_nothing_is_unset_and_one_that_says_not
     assert merge_policies(EMPTY, read_policies_patch({QUOTAS: {}})) == {QUOTAS: {}}
 
 
+def test_what_a_namespace_cannot_set_is_refused_with_where_it_can_be_set() -> None:
+    with pytest.raises(InvalidPolicy, match="cannot be set for a whole namespace; set it on topics") as refused:
+        read_policies({"maxMessageSize": 5, TTL: 5}, level=Origin.NAMESPACE)
+    assert [each["path"] for each in refused.value.values["violations"]] == ["maxMessageSize"]
+
+
 @pytest.mark.parametrize("patched", [read_policies_patch, partial(merge_policies, EMPTY)])
 def test_a_patch_for_all_clusters_names_nothing_that_none_shares(patched: Callable[..., Any]) -> None:
     with pytest.raises(InvalidPolicy, match="cannot be set for all clusters"):
-        patched({"schemaValidationEnforced": True}, is_global=True)
+        patched({"schemaValidationEnforced": True}, level=Origin.GLOBAL)
 
 
 @pytest.mark.parametrize("given", [None, [], "x", 5])

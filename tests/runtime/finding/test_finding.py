@@ -13,18 +13,18 @@ from pyroaring import BitMap
 from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running, turns
 from topicfold.errors import Overloaded
+from topicfold.model.finding.pattern import parse_pattern
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.regex import parse_regex
+from topicfold.model.finding.selector_text import parse_selector
 from topicfold.model.names import TopicName, parse_topic, topic_of_key
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.pattern import parse_pattern
-from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
-from topicfold.model.regex import parse_regex
-from topicfold.model.selector_text import parse_selector
 from topicfold.runtime.finding import finding, found, look, tried_names
 from topicfold.runtime.finding.finding import Finding
 from topicfold.runtime.finding.found import Found
-from topicfold.state import name_order
 from topicfold.state.finding import find
+from topicfold.state.indexes import name_order
 from topicfold.state.topic_table import TopicTable
 
 NAMESPACES = ("public/default", "public/default-2", "public/a")

@@ -10,11 +10,11 @@ from pyroaring import BitMap
 
 from tests.runtime.nodes import Node
 from tests.runtime.watching.watchers import Watching, quiet, tell
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.regex import Regex, parse_regex
 from topicfold.model.names import parse_topic
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.query import TopicQuery
 from topicfold.model.records import TopicRecord
-from topicfold.model.regex import Regex, parse_regex
 from topicfold.runtime import slices
 from topicfold.runtime.finding import finding
 from topicfold.runtime.finding.finding import Finding

@@ -17,7 +17,7 @@ from topicfold.errors import (
     Overloaded,
     TopicNotFound,
 )
-from topicfold.model.adoption import KafkaTopic
+from topicfold.model.kafka.adoption import KafkaTopic
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime.asking import Written

@@ -17,7 +17,7 @@ from tests.runtime.nodes import ORDERS
 from tests.turning import counted_turns
 from topicfold.errors import ClusterUnavailable, LogUnavailable, NamespaceNotFound, OutcomeUnknown
 from topicfold.log.codec import encode_event
-from topicfold.model.adoption import KafkaTopic, missing_namespaces
+from topicfold.model.kafka.adoption import KafkaTopic, missing_namespaces
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime import slices

@@ -12,7 +12,7 @@ import pytest
 from tests.memory_log import MemoryStore
 from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached
 from topicfold.errors import FixRequest, OutcomeUnknown, Reread, Wait
-from topicfold.model.adoption import KafkaTopic
+from topicfold.model.kafka.adoption import KafkaTopic
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.kafka import writing as kafka_writing

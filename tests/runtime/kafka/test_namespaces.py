@@ -17,8 +17,8 @@ from topicfold.errors import (
     OutcomeUnknown,
     PreconditionFailed,
 )
-from topicfold.model.adoption import KafkaTopic
 from topicfold.model.events import AggregateKind
+from topicfold.model.kafka.adoption import KafkaTopic
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked, Written

@@ -8,8 +8,8 @@ import pytest
 
 from tests.runtime.kafka_nodes import WilfulCluster
 from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable
-from topicfold.model.adoption import KafkaTopic
 from topicfold.model.events import Verdict
+from topicfold.model.kafka.adoption import KafkaTopic
 from topicfold.model.updates import Refuse
 from topicfold.runtime.kafka.topics import KafkaTopics
 

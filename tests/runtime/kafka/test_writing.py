@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,8 +28,8 @@ from topicfold.errors import (
     WrongKind,
 )
 from topicfold.log.codec import encode_event
-from topicfold.model.adoption import KafkaTopic
 from topicfold.model.events import Verdict
+from topicfold.model.kafka.adoption import KafkaTopic
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked
@@ -137,6 +137,27 @@ async def test_a_kafka_topic_of_another_record_is_refused(kafka_node: KafkaNode)
         await kafka_node.create("more", kafka_name="bills")
     with pytest.raises(AlreadyExists, match="bills belongs to another topic"):
         await kafka_node.writing.record_topic(parse_topic("m"), TopicRecord(kafka_name="bills"), kafka_node.asked())
+
+
+class Unsearched(dict[int, str]):
+    """Names in Kafka that are not to be gone through."""
+
+    def __iter__(self) -> Iterator[int]:
+        """Fail."""
+        raise AssertionError("all topics were looked at")
+
+    items = values = __iter__  # type: ignore[assignment]
+
+
+async def test_whether_a_kafka_topic_is_another_records_is_known_without_looking_at_each(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await kafka_node.create("orders", kafka_name="legacy")
+    (table,) = kafka_node.engine.states[0].topics.values()
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(table, "kafka_names", Unsearched(table.kafka_names))
+        with pytest.raises(AlreadyExists, match="legacy belongs to another topic"):
+            await kafka_node.create("more", kafka_name="legacy")
 
 
 async def test_a_kafka_topic_is_not_refused_for_a_record_that_ended_on_another_node(store: MemoryStore) -> None:

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC
-from tests.compaction.folding import Tables
+from tests.compaction.folds import Tables
 from tests.memory_log import MemoryStore
 from tests.runtime.histories import append_unreadable, append_written_at, at, back, history, trim
 from tests.runtime.nodes import ORDERS, Node, running
 from tests.snapshot.making import compacted, compacted_further
 from topicfold import errors
-from topicfold.compaction.publishing import publish
+from topicfold.compaction.delta.publishing import publish
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.model.records import TopicRecord
-from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.past.chain import Chain
 from topicfold.runtime.past.history import Page
 from topicfold.snapshot.commits import MANIFESTS
+from topicfold.text.rfc3339 import brief_time_text
 from topicfold.wire.history import history_entry
 
 NAMES = (TOPIC, NAMESPACE, "public")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -14,18 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import empty_state, fold
-from tests.compaction.folding import Tables, placed
+from tests.compaction.folds import Tables, placed
 from tests.memory_log import MemoryLog, MemoryStore
 from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
 from topicfold.errors import NotReady, Overloaded, Resync
 from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.port import Entry, LogIdentity
 from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, AuditTrail, partition_of
-from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.fair_semaphore import ASKER
 from topicfold.runtime.past.states import MAX_AT_ONCE, Past, PastNamespace, Place
 from topicfold.runtime.snapshots import Snapshots
+from topicfold.snapshot.archive import Archive
 from topicfold.state.fold import PartitionState
+from topicfold.text.rfc3339 import brief_time_text
 
 HERE = [each for each in NAMESPACES if partition_of(each, PARTITIONS) == PARTITION]
 IDENTITY = LogIdentity(bytes(16), PARTITIONS, HASH_NAME)
@@ -243,6 +245,21 @@ async def test_too_many_questions_to_the_table_of_history_are_refused(
     for asking in (past.position_at(PARTITION, 1), past.known_since(PARTITION), at(past, 5)):
         with pytest.raises(Overloaded, match="other queries of the past are already waiting"):
             await asking
+
+
+async def test_a_table_of_history_that_does_not_answer_leaves_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, log = threading.Event(), some_log()
+    compacted(log, tmp_path)
+    monkeypatch.setattr("topicfold.runtime.past.states.ARCHIVE_SECONDS", 0.01)
+    for question in ("ends", "first_time_ms"):
+        monkeypatch.setattr(Archive, question, lambda *_: answers.wait(10))
+    past = past_of(TrimmedLog(log, floor=len(log)), tmp_path)
+    with pytest.raises(Resync, match="the snapshot's history did not answer within 0 s"):
+        await past.position_at(PARTITION, 1)
+    assert await past.known_since(PARTITION) == ""
+    answers.set()
 
 
 async def test_what_was_built_is_kept_for_the_next_page() -> None:

@@ -10,19 +10,19 @@ import pytest
 from tests.builders import an_id, fold, folded, namespace_put, topic_put
 from tests.guarantees.watch_clients import PATTERNS, SELECTORS
 from topicfold.log.port import LogIdentity
+from topicfold.model.finding.pattern import SEPARATOR, parse_pattern
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.regex import parse_regex
+from topicfold.model.finding.selector_text import parse_selector
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.pattern import SEPARATOR, parse_pattern
-from topicfold.model.query import TopicQuery
 from topicfold.model.records import NO_GRANTS
-from topicfold.model.regex import parse_regex
-from topicfold.model.selector_text import parse_selector
 from topicfold.runtime.watching.group import Group
 from topicfold.runtime.watching.index import WatchIndex
 from topicfold.runtime.watching.subject import Subject, borne
 from topicfold.server.frames import Frames
 from topicfold.state.aggregate import NO_ETAG
 from topicfold.state.change import TopicDelta, TopicRow
-from topicfold.state.label_index import LabelIndex
+from topicfold.state.indexes.label_index import LabelIndex
 
 ENCODING = Frames(LogIdentity(bytes(16), 1, "x"), as_events=True)
 

@@ -389,6 +389,30 @@ async def test_one_that_fails_while_it_waits_for_its_position_ends_with_the_erro
         await asyncio.wait_for(watching.task, 1)
 
 
+async def test_one_that_was_let_in_before_its_partition_stopped_is_shown_nothing_of_it(orders: Node) -> None:
+    orders.engine.watches.fail(0, NotReady("partition 0 has stopped"))
+    for start in ({}, {"since": here(orders)}, {"since": here(orders), "reaching": asyncio.sleep(60)}):
+        watching = Watching(orders, **start)
+        with pytest.raises(NotReady):
+            await asyncio.wait_for(watching.task, 1)
+        assert watching.frames == []
+
+
+async def test_one_that_was_let_in_before_its_node_stops_ends_like_all_others(orders: Node) -> None:
+    await orders.engine.watches.close()
+    start = here(orders)
+    await orders.label(k="v")
+    watching = Watching(orders, since=start)
+    await asyncio.wait_for(watching.task, 1)
+    assert watching.kinds() == ["MODIFIED"]
+
+
+async def test_a_client_that_is_gone_before_its_stream_begins_is_not_waited_for(orders: Node) -> None:
+    watching = Watching(orders, since={0: 10**6}, reaching=asyncio.sleep(60))
+    watching.watcher.abandon()
+    await asyncio.wait_for(watching.task, 1)
+
+
 async def test_a_bookmark_goes_to_who_lacks_it_and_a_ping_to_who_does_not(orders: Node) -> None:
     first = Watching(orders, "other")
     await first.up_to_date()

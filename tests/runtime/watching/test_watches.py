@@ -15,8 +15,8 @@ from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, running, turns
 from tests.runtime.watching.watchers import Watching, many, quiet, tell
 from topicfold.errors import Forbidden, NotReady, TopicfoldError
+from topicfold.model.finding.query import TopicQuery
 from topicfold.model.names import parse_topic
-from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen
 from topicfold.runtime import slices
 from topicfold.runtime.finding import look, tried_names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 from hypothesis import given
@@ -10,6 +11,7 @@ from tests.builders import empty_state, fold
 from tests.state.histories import PARTITION, PARTITIONS, Log, logs
 from topicfold.model.namespaces import parse_namespaces
 from topicfold.model.records import NO_GRANTS
+from topicfold.runtime.watching.packed_events import BLOCK_BYTES
 from topicfold.runtime.watching.window import _KEPT_BEFORE_FIRST, Seen, Window
 from topicfold.state.aggregate import Etag
 from topicfold.state.change import NamespaceTurn, TopicChange, TopicDelta, TopicRow
@@ -87,15 +89,26 @@ def test_one_of_no_size_keeps_nothing() -> None:
         window.add(0, turn(offset), b"")
     assert window.floor(0, 3_000) == 3_000
     assert window._bytes[0] == 0
-    assert len(window._seen[0]) <= _KEPT_BEFORE_FIRST
+    assert len(window._offsets[0]) <= _KEPT_BEFORE_FIRST
 
 
 def test_what_is_below_the_floor_takes_no_memory() -> None:
     window = Window({0: 0}, size=100)
     for offset in range(10_000):
         window.add(0, turn(offset), bytes(100))
-    assert sum(map(len, window._seen[0])) < 100 * 250
+    assert len(window._seen[0]) < BLOCK_BYTES + 100 * 250
     assert len(window._offsets[0]) < 1_500
+
+
+def test_events_are_no_objects_of_their_own() -> None:
+    window = Window({0: 0})
+    tracemalloc.start()
+    try:
+        for offset in range(5_000):
+            window.add(0, turn(offset), bytes(100))
+        assert len(tracemalloc.take_snapshot().traces) < 500
+    finally:
+        tracemalloc.stop()
 
 
 def test_of_what_is_added_below_only_as_much_is_kept_as_there_is_room_for() -> None:
@@ -193,12 +206,13 @@ def test_events_that_change_few_of_many_grants_take_little() -> None:
     window, rows = Window({0: 0}), [granted(10_000, f"role-{turn % 100}") for turn in range(500)]
     for effect in changes_of(*rows, *[rows[-1]] * 500):
         window.add(0, effect, b"")
-    packed = [each for each in window._seen[0] if isinstance(each, tuple)]
-    lists, rest = {each[1] for each in packed} | {each[2] for each in packed}, [each[0] for each in packed]
-    whole = len(packed[0][1])
+    kept = window._seen[0]
+    packed = [lists for _, lists in kept.between(0, len(window._offsets[0])) if any(lists)]
+    lists = {each for pair in packed for each in pair}
+    whole = len(packed[0][0])
     assert (len(packed), len(lists) < 11) == (999, True)
-    assert sum(map(len, rest)) < 20 * whole
-    assert window._bytes[0] == sum(map(len, lists)) + sum(map(len, rest))
+    assert len(kept) < 20 * whole
+    assert window._bytes[0] == sum(map(len, lists)) + len(kept)
 
 
 def test_grants_of_topics_that_nothing_is_said_of_any_more_are_forgotten() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.compaction.folding import Tables
+from tests.compaction.folds import Tables
 from tests.compaction.logs import random_values
 from tests.memory_log import MemoryStore
 from tests.runtime.nodes import Node, WilfulLog, running

@@ -10,10 +10,10 @@ from typing import Any
 from tests.guarantees.watch_clients import Pipe
 from tests.guarantees.watch_history import Frame, Stream
 from tests.runtime.nodes import Node, turns
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.regex import parse_regex
+from topicfold.model.finding.selector_text import parse_selector
 from topicfold.model.namespaces import parse_namespaces
-from topicfold.model.query import TopicQuery
-from topicfold.model.regex import parse_regex
-from topicfold.model.selector_text import parse_selector
 from topicfold.runtime.watching.ports import Viewer
 from topicfold.runtime.watching.subject import Subject
 from topicfold.runtime.watching.watcher import Watcher

@@ -13,13 +13,13 @@ from tests.runtime.nodes import turns
 from tests.server.finding.asking import make
 from tests.server.rest import RestNode
 from tests.turning import counted_turns
-from topicfold.model.near_miss import explain
-from topicfold.model.selector import Selector
-from topicfold.model.selector_text import parse_selector
+from topicfold.model.finding.near_miss import explain
+from topicfold.model.finding.selector import Selector
+from topicfold.model.finding.selector_text import parse_selector
 from topicfold.runtime import slices
 from topicfold.server.finding import explain as explaining
 from topicfold.server.finding.explain import EXPLAIN_PATH, Borne
-from topicfold.state.label_index import LabelIndex
+from topicfold.state.indexes.label_index import LabelIndex
 from topicfold.state.selection import select
 from topicfold.wire.resources import ExplainedQuery
 

@@ -1,6 +1,6 @@
-"""`topicfold policies`: labels and policies of topics in files: written out, compared, and made so.
+"""`topicfold policies`: policies of namespaces and topics, and labels, in files: written out, compared, and made so.
 
-Each topic is changed by one update, on the condition that it is still as it was when it was compared.
+Each is changed by one update, on the condition that it is still as it was when it was compared.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,18 +19,19 @@ from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import is_unicode
 from topicfold.cli.progress import activity, progress
-from topicfold.cli.query_options import PastTime, namespaces_in_one_query
+from topicfold.cli.query_options import PastTime, chosen_namespaces, namespaces_in_one_query
 from topicfold.cli.question import ask, give_up, is_somebody_there
 from topicfold.cli.same_server import server_flags
 from topicfold.cli.session import Session
-from topicfold.cli.steps import made_so, show_steps, summed_up
+from topicfold.cli.steps import counted_by_kind, counted_together, made_so, show_steps, summed_up
 from topicfold.cli.whole_file import write_whole
-from topicfold.collection import no_collection
-from topicfold.counting import counted
-from topicfold.errors import InvalidRequest, TopicfoldError
+from topicfold.errors import Forbidden, InvalidRequest, NamespaceNotFound, TopicfoldError
+from topicfold.process.collection import no_collection
+from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
     from topicfold.cli.output import Output
+    from topicfold.client.answers import Namespace
     from topicfold.client.applying import Applied
     from topicfold.client.desired import Desired, Step
 
@@ -84,12 +85,12 @@ ConfirmCount = Annotated[
 
 @command(app, "export")
 def export(session: Session, namespaces: Namespaces, file: Target = STDOUT, at: PastTime = None) -> None:
-    """Write topics to a file. Labels, properties and policies of all topics of the namespaces, as YAML.
+    """Write namespaces to a file. Their properties and policies, and labels and policies of all their topics.
 
-    With -o json it prints JSON on stdout, which 'diff' and 'apply' accept as well. Policies that the namespaces
-    themselves set are not written: 'topicfold namespaces policies' shows them.
+    It is YAML; with -o json it prints JSON on stdout, which 'diff' and 'apply' accept as well. Grants are not written:
+    'topicfold namespaces permissions' shows them.
 
-    With --at it writes topics in full as they were then, so that applying the file undoes later changes to them.
+    With --at it writes all in full as it was then, so that applying the file undoes later changes.
 
     \b
     Examples:
@@ -97,29 +98,51 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT, at: 
       topicfold policies export acme/pay acme/ship -f policies.yaml
       topicfold policies export 'acme/*' --at 2h -f before.yaml
     """
-    from topicfold.client.desired_files import entries_of, write_entries
+    from topicfold.client.desired_files import entries_of, write_lists
 
     if file.endswith("/"):
         raise InvalidRequest(f"-f {file} is a directory", hint=f"Name a file in it: -f {file}policies.yaml")
     with activity(session.is_progress_shown) as begin, no_collection():
         begin(f"asking the server for the topics of {', '.join(namespaces)}")
         places = namespaces_in_one_query(session, namespaces, is_all=False, by_name=at is not None)
-        found = session.client.find_topics(namespaces=places, with_system_topics=True, at=at)
-        entries = entries_of(found.topics, is_whole=at is not None)
+        topics = session.client.find_topics(namespaces=places, with_system_topics=True, at=at).topics
+        owners = _entries_of_namespaces(session, namespaces, at)
+    lists = {"namespaces": owners, "topics": entries_of(topics, is_whole=at is not None)}
+    names = [*(owner["name"] for owner in owners), *(topic.name for topic in topics)]
     if file != STDOUT:
         with activity(session.is_progress_shown) as begin:
-            begin(f"writing {counted(len(entries), 'topic')} to {file}")
-            write_whole(Path(file), write_entries(entries).encode())
-        session.output.note(f"wrote {counted(len(entries), 'topic')} to {file}")
+            begin(f"writing {counted_by_kind(names)} to {file}")
+            write_whole(Path(file), write_lists(lists).encode())
+        session.output.note(f"wrote {counted_by_kind(names)} to {file}")
     elif session.output.format is OutputFormat.TABLE:
-        sys.stdout.write(write_entries(entries, is_ascii=not is_unicode()))
+        sys.stdout.write(write_lists(lists, is_ascii=not is_unicode()))
     else:
-        session.output.show({"topics": entries}, [entry["name"] for entry in entries], (), ())
+        session.output.show({kind: [*entries] for kind, entries in lists.items()}, names, (), ())
+
+
+def _entries_of_namespaces(session: Session, given: list[str], at: str | None) -> list[dict[str, Any]]:
+    """Return what files say of namespaces, without those that did not exist then, or may not be read: this is told."""
+    from topicfold.client.bulk import each_at_once
+    from topicfold.client.desired_files import entry_of_namespace
+
+    def ask(name: str) -> Namespace | None:
+        try:
+            return session.client.get_namespace_record(name, at=at)
+        except NamespaceNotFound:
+            if at is None:
+                raise
+        except Forbidden:
+            session.output.note(f"left out namespace {name}: to read its policies needs read-policies on it")
+        return None
+
+    names = chosen_namespaces(session, given, is_all=False, by_name=True)
+    found = [each for each in each_at_once("export", ask, names) if each is not None]
+    return [entry_of_namespace(each) for each in sorted(found, key=lambda each: each.name)]
 
 
 @command(app, "diff")
 def diff(session: Session, file: Files) -> None:
-    """Show where topics differ from files. Field by field, old → new; exits with 1 if any topic differs.
+    """Show where namespaces and topics differ from files. Field by field, old → new; exits with 1 if any differs.
 
     Fields are named as in the file and in 'topicfold history'. What would be removed is marked.
 
@@ -130,7 +153,8 @@ def diff(session: Session, file: Files) -> None:
     desired, found = _compared(session, file)
     show_steps(session.output, found)
     differ = "differs" if len(found) == 1 else "differ"
-    session.output.note(f"{len(found):,} of {counted(len(desired), 'topic')} {differ}{summed_up(found)}")
+    compared = counted_together(each.name for each in desired)
+    session.output.note(f"{len(found):,} of {compared} {differ}{summed_up(found)}")
     if found:
         raise typer.Exit(ExitCode.FAILED)
 
@@ -144,14 +168,17 @@ def apply(
     selector: Selector = None,
     confirm_count: ConfirmCount = None,
 ) -> None:
-    """Make topics match files. One update for each topic that differs.
+    """Make namespaces and topics match files. One update for each that differs, namespaces first.
 
     Labels, properties, local and global policies that an entry leaves out stay as they are. Those that it names are
-    replaced as a whole: 'labels: {team: pay}' means this label and no other. Missing topics are created. After an
-    interruption, run it again: finished topics no longer differ.
+    replaced as a whole: 'labels: {team: pay}' means this label and no other. Missing topics are created, missing
+    namespaces are not. After an interruption, run it again: what is finished no longer differs.
 
     \b
     A file:
+      namespaces:
+      - name: acme/pay
+        policies: {retentionPolicies: {retentionTimeInMinutes: 1440, retentionSizeInMB: -1}}
       topics:
       - name: persistent://acme/pay/orders
         partitions: 12
@@ -164,6 +191,7 @@ def apply(
       topicfold policies apply -f policies/ --reason "quarterly review"
       topicfold policies apply -f policies.yaml --prune -l 'team=payments,tier notin (gold)'
     """
+    from topicfold.cli.retention_warning import warning_of
     from topicfold.client.applying import apply_steps, try_steps
     from topicfold.client.desired import namespaces_of
 
@@ -182,8 +210,8 @@ def apply(
     outcomes = try_steps(session.client, planned) if dry_run else apply_steps(session.client, planned, reason)
     again = _again(session, file, selector, dry_run)
     outcome_of = _done(session, "try policies" if dry_run else "apply policies", planned, outcomes, again)
-    problems = {topic: each.problem for topic, each in outcome_of.items()}
-    changed, taken_off = ([step for step in some if not problems[step.topic]] for some in (found, pruned))
+    problems = {name: each.problem for name, each in outcome_of.items()}
+    changed, taken_off = ([step for step in some if not problems[step.name]] for some in (found, pruned))
     done = [*changed, *taken_off]
     refused = f"{len(planned) - len(done):,}"
     create, change, take_off = ("create", "change", "prune") if dry_run else ("created", "changed", "pruned")
@@ -191,28 +219,31 @@ def apply(
     made += f", {take_off} {_counted_in(taken_off, namespaces)}" if prune else ""
     would = f"would {made}{summed_up(done)}; {refused} would be refused"
     session.output.note(would if dry_run else f"{made}, {refused} failed")
+    if warning := warning_of(done):
+        session.output.note(warning)
     if taken := [each.taken for each in outcome_of.values() if each.taken]:
         session.output.note(_took_over(sorted(taken)))
     if len(done) < len(planned):
-        told = sorted((topic, problem) for topic, problem in problems.items() if problem)
-        lines = [problem if topic in problem else f"{topic}: {problem}" for topic, problem in told]
+        told = sorted((name, problem) for name, problem in problems.items() if problem)
+        lines = [problem if name in problem else f"{name}: {problem}" for name, problem in told]
         session.output.failure("\n".join(lines), f"once this is fixed: {again}")
         raise typer.Exit(ExitCode.PARTLY_FAILED)
 
 
 def _compared(session: Session, files: Sequence[Path]) -> tuple[list[Desired], list[Step]]:
-    """Return what files say, and what has to be done to the server's topics; shows meanwhile where it is."""
-    from topicfold.client.applying import topics_of
+    """Return what files say, and what has to be done on the server; shows meanwhile where it is."""
+    from topicfold.client.applying import records_of
     from topicfold.client.desired import steps
     from topicfold.client.desired_files import STDIN
 
     with activity(session.is_progress_shown and STDIN not in files) as begin, no_collection():
         begin(f"reading {', '.join(map(str, files))}")
         desired = _read(files)
-        begin(f"asking the server for {counted(len(desired), 'topic')}")
-        topics = topics_of(session.client, desired)
-        begin(f"comparing {counted(len(desired), 'topic')}")
-        return desired, list(steps(desired, topics))
+        compared = counted_by_kind(each.name for each in desired)
+        begin(f"asking the server for {compared}")
+        there = records_of(session.client, desired)
+        begin(f"comparing {compared}")
+        return desired, list(steps(desired, there))
 
 
 def _read(files: Sequence[Path]) -> list[Desired]:
@@ -220,7 +251,7 @@ def _read(files: Sequence[Path]) -> list[Desired]:
 
     desired = read_files(path for each in files for path in files_under(each))
     if not desired:
-        raise InvalidRequest("no topic is named in these files", hint=HOW_FILES_LOOK)
+        raise InvalidRequest("no namespace or topic is named in these files", hint=HOW_FILES_LOOK)
     return desired
 
 
@@ -255,7 +286,7 @@ def _confirm(output: Output, pruned: Sequence[Step], namespaces: Sequence[str], 
                 hint=f"Look at --dry-run, then give --confirm-count {len(pruned)}.",
             )
         for step in pruned[:SAMPLE]:
-            output.detail(f"  {step.topic}")
+            output.detail(f"  {step.name}")
         these = f"These {SAMPLE} and others" if len(pruned) > SAMPLE else "These"
         typed = ask(f"{these} lose their labels and policies. Type how many topics that are: ")
         if not typed.isdecimal() or int(typed) != len(pruned):
@@ -278,7 +309,7 @@ def _took_over(taken: Sequence[str]) -> str:
 def _done(
     session: Session, job: str, planned: Sequence[Step], outcomes: Iterable[Applied], again: str
 ) -> dict[str, Applied]:
-    """Return what became of each topic's step; shows how far it is, then the steps that were done.
+    """Return what became of each step, by name; shows how far it is, then the steps that were done.
 
     Whatever ends it before is told with how much is left, and what to type `again`.
     """
@@ -286,15 +317,16 @@ def _done(
     try:
         with progress(job, len(planned), session.is_progress_shown) as step:
             for outcome in outcomes:
-                done[outcome.topic] = outcome
+                done[outcome.name] = outcome
                 step()
     except (KeyboardInterrupt, TopicfoldError):
-        known, left = f"{len(done):,} of {counted(len(planned), 'topic')}", len(planned) - len(done)
+        known = f"{len(done):,} of {counted_together(each.name for each in planned)}"
+        left = len(planned) - len(done)
         session.output.note(f"{job}: stopped; the outcome of {known} is known, {left:,} left. To continue: {again}")
         raise
     finally:
-        problems = {topic: each.problem for topic, each in done.items()}
-        show_steps(session.output, [step for step in planned if step.topic in done], problems)
+        problems = {name: each.problem for name, each in done.items()}
+        show_steps(session.output, [step for step in planned if step.name in done], problems)
     return done
 
 

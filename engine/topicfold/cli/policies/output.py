@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from topicfold.cli.output import Output
-from topicfold.model.policy.description import EMPTY_ANSWER, NO_ANSWER, Policy
+from topicfold.model.policy.description import EMPTY_ANSWER, LOCAL_CLUSTER, NO_ANSWER, Policy
 from topicfold.model.policy.values import MapOf, shown_value
 
 if TYPE_CHECKING:
-    from topicfold.client import Topic
+    from topicfold.client import Namespace, Topic
 
 
 def stored_policy(topic: Topic, policy: Policy, entry: str | None, *, is_global: bool) -> Any:
@@ -31,6 +31,15 @@ def stored_policy(topic: Topic, policy: Policy, entry: str | None, *, is_global:
     if entry and isinstance(policy.kind, MapOf):
         return (shown.get(entry) or {}).get(policy.topic.path.rpartition("/")[2])
     return shown
+
+
+def stored_namespace_policy(namespace: Namespace, policy: Policy) -> Any:
+    """Return the same of a namespace's record."""
+    value = namespace.policies.get(policy.name)
+    if value is None:
+        unset = policy.namespace.unset if policy.namespace else None
+        return None if unset in (EMPTY_ANSWER, NO_ANSWER, LOCAL_CLUSTER) else unset
+    return shown_value(policy.kind, value)
 
 
 def show_policy(output: Output, value: Any) -> None:

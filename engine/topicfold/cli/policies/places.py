@@ -10,7 +10,7 @@ import typer
 
 from topicfold.cli.arguments import At, Namespace, Topic
 from topicfold.cli.policies.options import Given
-from topicfold.cli.policies.output import stored_policy
+from topicfold.cli.policies.output import stored_namespace_policy, stored_policy
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
 from topicfold.model.names import parse_namespace, parse_topic
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Pulsar's command has both short ones, each for some policies.
 _APPLIED = ("--applied", "-ap", "-a")
+_AT = inspect.Parameter("at", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=At)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class OnTopics:
         if reads and policy.topic.has_applied:
             asked.append(_flag("applied", "If unset, show the namespace's or broker's value.", *_APPLIED))
         if reads:
-            asked.append(inspect.Parameter("at", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=At))
+            asked.append(_AT)
         return asked
 
     def name(self, given: Given) -> str:
@@ -61,10 +62,7 @@ class OnTopics:
                 given["topic"], policy.name, entry=entry, is_global=is_global, applied=applied
             )
         if applied:
-            raise InvalidRequest(
-                f"what applied at {at} is not known: only the topic itself is kept as it was, not what lay below it",
-                hint="Leave out --applied, or --at.",
-            )
+            raise _refusal_of_applied(at, self.noun)
         return stored_policy(
             session.client.get_topic_at(given["topic"], at).readable(), policy, entry, is_global=is_global
         )
@@ -97,6 +95,8 @@ class OnNamespaces:
         asked = [inspect.Parameter("namespace", inspect.Parameter.KEYWORD_ONLY, annotation=Namespace)]
         if reads and policy.namespace and policy.namespace.has_applied:
             asked.append(_flag("applied", "If unset, show the broker's value.", *_APPLIED))
+        if reads:
+            asked.append(_AT)
         return asked
 
     def name(self, given: Given) -> str:
@@ -104,8 +104,17 @@ class OnNamespaces:
         return parse_namespace(given["namespace"])
 
     def get(self, session: Session, policy: Policy, entry: str | None, given: Given) -> Any:
-        """Return the namespace's value."""
-        return session.client.get_namespace_policy(given["namespace"], policy.name, applied=given.get("applied", False))
+        """Return the namespace's value, with `at` as it was then.
+
+        Raises:
+            InvalidRequest: what lay below the namespace then is asked for, too.
+        """
+        applied, at = given.get("applied", False), given["at"]
+        if at is None:
+            return session.client.get_namespace_policy(given["namespace"], policy.name, applied=applied)
+        if applied:
+            raise _refusal_of_applied(at, self.noun)
+        return stored_namespace_policy(session.client.get_namespace_record(given["namespace"], at=at), policy)
 
     def set(self, session: Session, policy: Policy, entry: str | None, given: Given, value: Any) -> Written:
         """Set the namespace's value."""
@@ -119,6 +128,14 @@ class OnNamespaces:
 
 
 Place = OnTopics | OnNamespaces
+
+
+def _refusal_of_applied(at: str, noun: str) -> InvalidRequest:
+    """Return the error that of a past time only the values of a topic or a namespace itself can be told."""
+    return InvalidRequest(
+        f"what applied at {at} is not known: only the {noun} itself is kept as it was, not what lay below it",
+        hint="Leave out --applied, or --at.",
+    )
 
 
 def _flag(name: str, help_text: str, *flags: str) -> inspect.Parameter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 
 from topicfold.client.call import NO_JSON, TOO_LONG, Answer
-from topicfold.json_text import read_json
+from topicfold.text.json_text import read_json
 
 MAX_ANSWER_BYTES = 2 * 1024**3
 """The records of a million topics with five labels each take a quarter of it."""

@@ -123,11 +123,12 @@ def keeps_less(setting: str, old: str | None, new: str | None) -> bool | None:
     if new is None:
         return None
     if setting != CLEANUP_POLICY:
-        return _lowers(old or "", new)
+        return lowers(old or "", new)
     return None if old is None else not set(new.split(",")) <= set(old.split(","))
 
 
-def _lowers(old: str, new: str) -> bool | None:
+def lowers(old: str, new: str) -> bool | None:
+    """Return whether a topic keeps less by the limit `new` than by `old`; None where `old` is none that Kafka tells."""
     if int(new) < 0:
         return False
     try:

@@ -14,8 +14,9 @@ from typing import Any
 from topicfold.errors import InvalidPolicy, step
 from topicfold.model.merge_patch import merge_patch
 from topicfold.model.policy.changes import QUOTAS, RETENTION, Change, holding
+from topicfold.model.policy.description import Policy
 from topicfold.model.policy.limits import Limits
-from topicfold.model.policy.resolve import Policies
+from topicfold.model.policy.resolve import Origin, Policies
 from topicfold.model.policy.shapes import QUOTA_TYPES
 from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.unset import is_no_dispatch_rate
@@ -26,11 +27,11 @@ from topicfold.model.updates import Refuse
 _SUBSCRIPTIONS, _RATE = "subscriptionPolicies", "dispatchRate"
 
 
-def read_policies(given: Any, what: str = "policies", *, is_global: bool = False) -> Policies:
+def read_policies(given: Any, what: str = "policies", *, level: Origin = Origin.TOPIC) -> Policies:
     """Return the canonical policies in a JSON object by name; a null leaves a policy unset.
 
-    So does a value that unsets it, and a subscription's rate that limits nothing. `is_global`: they are for all
-    clusters, which not every policy allows.
+    So does a value that unsets it, and a subscription's rate that limits nothing. Not every policy can be set for all
+    clusters, or for a whole namespace.
 
     >>> dict(read_policies({"maxMessageSize": "12", "publishRate": None}))
     {'maxMessageSize': 12}
@@ -38,13 +39,13 @@ def read_policies(given: Any, what: str = "policies", *, is_global: bool = False
     Raises:
         InvalidPolicy: carries everything that is wrong with them, with paths.
     """
-    found = _read(given, what, partial(read_value, refuses_unknown=True), is_global=is_global)
+    found = _read(given, what, partial(read_value, refuses_unknown=True), level)
     said = {name: _kept(name, value) for name, value in found.items() if value is not None}
     return MappingProxyType({name: value for name, value in said.items() if value is not None})
 
 
-def read_policies_patch(given: Any, *, is_global: bool = False) -> Mapping[str, Any]:
-    """Return the canonical merge patch, for the policies of one scope, in a JSON object by name.
+def read_policies_patch(given: Any, *, level: Origin = Origin.TOPIC) -> Mapping[str, Any]:
+    """Return the canonical merge patch, for the policies of one level, in a JSON object by name.
 
     >>> dict(read_policies_patch({"maxMessageSize": "12", "publishRate": None}))
     {'maxMessageSize': 12, 'publishRate': None}
@@ -52,11 +53,11 @@ def read_policies_patch(given: Any, *, is_global: bool = False) -> Mapping[str, 
     Raises:
         InvalidPolicy: carries everything that is wrong with them regardless of what they are applied to, with paths.
     """
-    return MappingProxyType(_read(given, "policies", read_patch, is_global=is_global))
+    return MappingProxyType(_read(given, "policies", read_patch, level))
 
 
-def merge_policies(old: Policies, patch: Mapping[str, Any], *, is_global: bool = False) -> Policies:
-    """Return the policies of one scope after a canonical merge patch; those that it does not name stay.
+def merge_policies(old: Policies, patch: Mapping[str, Any], *, level: Origin = Origin.TOPIC) -> Policies:
+    """Return the policies of one level after a canonical merge patch; those that it does not name stay.
 
     A policy of which nothing is left is unset.
 
@@ -65,11 +66,11 @@ def merge_policies(old: Policies, patch: Mapping[str, Any], *, is_global: bool =
     """
     merged = merge_patch(old, patch)
     left = {name: merged.get(name) for name, each in patch.items() if merged.get(name) != {} or each == {}}
-    read = read_policies(left, is_global=is_global)
+    read = read_policies(left, level=level)
     return MappingProxyType({**{name: value for name, value in old.items() if name not in patch}, **read})
 
 
-def _read(given: Any, what: str, read: Callable[[Kind, Any, str], Value], *, is_global: bool) -> dict[str, Any]:
+def _read(given: Any, what: str, read: Callable[[Kind, Any, str], Value], level: Origin) -> dict[str, Any]:
     """Return the values in a JSON object by name; nulls stay.
 
     Raises:
@@ -83,8 +84,8 @@ def _read(given: Any, what: str, read: Callable[[Kind, Any, str], Value], *, is_
         policy = BY_NAME.get(name)
         if policy is None:
             violations.append({"path": step(name), "reason": _unknown(str(name))})
-        elif is_global and not policy.topic.has_global:
-            violations.append({"path": name, "reason": "cannot be set for all clusters; set it in policies.local"})
+        elif refused := _refusal(policy, level):
+            violations.append({"path": name, "reason": refused})
         else:
             try:
                 found[name] = None if value is None else read(policy.kind, value, name)
@@ -133,6 +134,15 @@ def _kept(name: str, value: Value) -> Value:
         return None if value == BY_NAME[name].topic.unsets else value
     limiting = {each: said for each, said in value.items() if said and not is_no_dispatch_rate(said[_RATE])}
     return MappingProxyType(limiting) or None
+
+
+def _refusal(policy: Policy, level: Origin) -> str:
+    """Return why a policy cannot be set at a level, "" where it can."""
+    if level is Origin.GLOBAL and not policy.topic.has_global:
+        return "cannot be set for all clusters; set it in policies.local"
+    if level is Origin.NAMESPACE and policy.namespace is None:
+        return "cannot be set for a whole namespace; set it on topics"
+    return ""
 
 
 def _unknown(name: str) -> str:

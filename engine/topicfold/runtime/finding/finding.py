@@ -17,9 +17,9 @@ from weakref import WeakKeyDictionary
 from pyroaring import BitMap
 
 from topicfold.errors import Overloaded
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.regex import Regex
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.query import TopicQuery
-from topicfold.model.regex import Regex
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding.found import MAX_SORTED, Found, Section, sections_of
@@ -27,7 +27,7 @@ from topicfold.runtime.finding.look import Look
 from topicfold.runtime.finding.tried_names import Outcomes
 from topicfold.runtime.slices import IsLate, Turns, lateness
 from topicfold.state.finding import prepare
-from topicfold.state.name_order import NameOrder
+from topicfold.state.indexes.name_order import NameOrder
 from topicfold.state.topic_table import TopicTable
 
 SLICE_SECONDS = 0.002

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pyroaring import BitMap
 
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT, TopicName, local_of_key
-from topicfold.state.name_order import NameOrder
+from topicfold.state.indexes.name_order import NameOrder
 from topicfold.state.topic_table import TopicTable
 
 MAX_SORTED = 10_000

@@ -9,9 +9,9 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from itertools import repeat
 
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.selector import Equals, Selector
 from topicfold.model.names import local_of_key
-from topicfold.model.query import TopicQuery
-from topicfold.model.selector import Equals, Selector
 from topicfold.model.system_topics import is_transaction_topic
 from topicfold.runtime.finding.found import Found
 from topicfold.runtime.slices import CHUNK, Slice

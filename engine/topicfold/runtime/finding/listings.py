@@ -20,7 +20,7 @@ from pyroaring import BitMap
 
 from topicfold.errors import ListingFailed, Overloaded, TopicfoldError
 from topicfold.model.names import partition_base, split_topic
-from topicfold.own_thread import is_cancelled
+from topicfold.process.own_thread import is_cancelled
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding.plug_in_threads import PlugInThreads
 from topicfold.runtime.finding.topic_listing import Listed, ListingMode, TopicListing

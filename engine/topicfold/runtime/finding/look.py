@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pyroaring import BitMap
 
-from topicfold.model.query import TopicQuery
+from topicfold.model.finding.query import TopicQuery
 from topicfold.runtime.slices import IsLate
 from topicfold.state.finding import find, prepare
 from topicfold.state.topic_table import TopicTable

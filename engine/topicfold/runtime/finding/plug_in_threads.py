@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from topicfold.errors import Overloaded
-from topicfold.own_thread import call_in_own_thread
+from topicfold.process.own_thread import call_in_own_thread
 
 MAX_CALLS = 16
 """At work at the same time, those that hang included."""

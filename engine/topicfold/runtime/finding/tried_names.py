@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 from pyroaring import BitMap
 
+from topicfold.model.finding.regex import Regex
 from topicfold.model.names import local_of_key
-from topicfold.model.regex import Regex
 from topicfold.state.topic_table import TopicTable
 
 _BETWEEN_LOOKS = 4

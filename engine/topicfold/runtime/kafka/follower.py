@@ -18,8 +18,8 @@ import structlog
 
 from topicfold.cluster.port import Cluster
 from topicfold.errors import AlreadyExists, ClusterUnavailable, FixRequest, Reread
-from topicfold.model import kafka_steps
-from topicfold.model.adoption import Adoption, KafkaTopic, New, Present, missing_namespaces, plan_adoption
+from topicfold.model.kafka import steps as kafka_steps
+from topicfold.model.kafka.adoption import Adoption, KafkaTopic, New, Present, missing_namespaces, plan_adoption
 from topicfold.model.names import parse_topic, recorded_topic, topic_of_key
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import ACTOR, Asked

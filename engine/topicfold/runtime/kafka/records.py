@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topicfold.log.payload import decode_topic
-from topicfold.model.adoption import implied_topic, stands_for
+from topicfold.model.kafka.adoption import implied_topic, stands_for
 from topicfold.model.names import TopicName, topic_of_key
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.engine import Engine
@@ -22,7 +22,7 @@ async def holder_of(engine: Engine, kafka_topic: str, name: TopicName) -> str | 
 
     None for none. In slices: each namespace is as it is when it is come to.
 
-    Cost: O(namespaces + topics that name their Kafka topic).
+    Cost: O(namespaces).
     """
     implied = implied_topic(kafka_topic)
     if implied is not None and implied != name and _lives_without_another(engine, implied, kafka_topic):
@@ -32,11 +32,9 @@ async def holder_of(engine: Engine, kafka_topic: str, name: TopicName) -> str | 
         for passed, (namespace, table) in enumerate([*state.topics.items()], 1):
             if state.topics.get(namespace) is not table:
                 continue
-            for number, explicit in table.kafka_names.items():
-                if explicit != kafka_topic:
-                    continue
+            for number in table.named.of(kafka_topic):
                 full = topic_of_key(namespace, table.keys[number])
-                if full != str(name) and stands_for(full, explicit):
+                if full != str(name) and stands_for(full, kafka_topic):
                     return full
             if not passed % CHUNK:
                 await work.rest()

@@ -15,14 +15,14 @@ from collections.abc import Collection
 import structlog
 
 from topicfold.cluster.port import Cluster
-from topicfold.counting import counted
 from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, InvalidName, TopicNotFound
-from topicfold.model.adoption import KafkaTopic, is_left_out, stands_for
 from topicfold.model.events import Verdict
-from topicfold.model.kafka_names import NAMING_IT, is_kafka_name
+from topicfold.model.kafka.adoption import KafkaTopic, is_left_out, stands_for
+from topicfold.model.kafka.names import NAMING_IT, is_kafka_name
 from topicfold.model.names import TopicName, argument
 from topicfold.model.records import TopicRecord
 from topicfold.model.updates import Refuse
+from topicfold.text.counting import counted
 
 _log = structlog.get_logger(__name__)
 

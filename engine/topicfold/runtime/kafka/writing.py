@@ -14,7 +14,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 
-from topicfold.counting import counted
 from topicfold.errors import (
     ClusterRefused,
     ClusterUnavailable,
@@ -27,9 +26,9 @@ from topicfold.errors import (
     TopicNotFound,
     Wait,
 )
-from topicfold.model import kafka_steps
-from topicfold.model.adoption import KafkaTopic
 from topicfold.model.events import AggregateKind, Verdict, operation_text
+from topicfold.model.kafka import steps as kafka_steps
+from topicfold.model.kafka.adoption import KafkaTopic
 from topicfold.model.names import TopicName, recorded_topic, topic_of_key
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.model.updates import Refuse, Updater
@@ -41,6 +40,7 @@ from topicfold.runtime.kafka.topics import KafkaTopics
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.tenancy import look_at
 from topicfold.runtime.writing.writing import Writing
+from topicfold.text.counting import counted
 
 _LOOKS = 5
 _AT_ONCE = 16

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from topicfold.errors import NotReady, OperatorNeeded, Overloaded, Resync
+from topicfold.errors import NotReady, OperatorNeeded, Overloaded, Resync, SnapshotUnreadable
 from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import GENESIS, AggregateKind, partition_of
 from topicfold.model.names import split_topic
-from topicfold.own_thread import is_cancelled
-from topicfold.rfc3339 import brief_time_text
+from topicfold.process.own_thread import is_cancelled
 from topicfold.runtime.fair_semaphore import ASKER, FairSemaphore
 from topicfold.runtime.past.times import BLOCK, first_time_ms, position_at, surplus
 from topicfold.runtime.refold import refold
@@ -29,6 +28,7 @@ from topicfold.runtime.snapshots import Snapshots
 from topicfold.runtime.task_end import end_tasks
 from topicfold.state.fold import NewState, PartitionState
 from topicfold.state.topic_table import TopicTable
+from topicfold.text.rfc3339 import brief_time_text
 
 MAX_AT_ONCE = 2
 """Questions for which something is built at the same time."""
@@ -38,6 +38,8 @@ MAX_KEPT_TOPICS = 1_000_000
 """Topics in all of them, dead ones too; those of one question are kept whatever their number."""
 KEPT_SECONDS = 60.0
 """For how long after they were last asked for."""
+ARCHIVE_SECONDS = 10.0
+"""How long the snapshot may take to tell what a time means, turn and all: its file system may not answer."""
 
 _SNAPSHOT_HINT = (
     "A snapshot, which `topicfold compact` writes, keeps the past since its first commit began: "
@@ -45,6 +47,8 @@ _SNAPSHOT_HINT = (
 )
 _OWN_SNAPSHOT_HINT = "This node's snapshot does not have it: `topicfold doctor` says whether the snapshot can be read."
 _EVENTS_HINT = "TOPICFOLD_PAST_MAX_EVENTS limits how many events are folded for one query."
+
+T = TypeVar("T")
 
 
 class PastNamespace(NamedTuple):
@@ -102,9 +106,9 @@ class Past:
         if position <= start + BLOCK:
             # So few events may all be by a clock that is far off, and only those before them tell.
             try:
-                if archive is not None and len(await self._snapshots.ask(archive.ends)):
+                if archive is not None and len(await self._told_soon(archive.ends)):
                     behind = await surplus(self._log, partition, time_ms, start, position)
-                    earlier = await self._snapshots.ask(archive.position_at, partition, time_ms, start, behind)
+                    earlier = await self._told_soon(archive.position_at, partition, time_ms, start, behind)
                     return earlier if earlier < start else position
             except OperatorNeeded as error:
                 why = f"; {error.reason}"
@@ -128,8 +132,23 @@ class Past:
         archive = self._snapshots.archive
         if start and archive is not None:
             with suppress(OperatorNeeded):
-                since = await self._snapshots.ask(archive.first_time_ms, partition) or since
+                since = await self._told_soon(archive.first_time_ms, partition) or since
         return brief_time_text(since) if since else ""
+
+    async def _told_soon(self, question: Callable[..., T], *arguments: Any) -> T:
+        """Return what the archive answers, to whoever would wait for it with nothing else to end that.
+
+        Raises:
+            SnapshotUnreadable: it did not in time, or cannot be read. Others that are `OperatorNeeded`: see there.
+            Overloaded: too many ask.
+        """
+        try:
+            async with asyncio.timeout(ARCHIVE_SECONDS):
+                return await self._snapshots.ask(question, *arguments)
+        except TimeoutError:
+            raise SnapshotUnreadable(
+                f"the snapshot's history did not answer within {ARCHIVE_SECONDS:.0f} s", hint=_OWN_SNAPSHOT_HINT
+            ) from None
 
     async def namespaces(self, places: Collection[Place], deadline: float) -> Mapping[Place, PastNamespace]:
         """Return namespaces as they were when their partitions were folded up to these positions, one a partition.

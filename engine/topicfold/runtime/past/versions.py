@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from topicfold.errors import InvalidRequest, Resync, TopicNotFound, VersionNotFound
 from topicfold.model.events import GENESIS, AggregateKind
-from topicfold.model.records import TopicRecord
+from topicfold.model.records import UnreadableRecord
 from topicfold.model.updates import Stored
-from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.past.chain import Chain, Link, missing
 from topicfold.runtime.revision import Revision
 from topicfold.runtime.writing.update import Target
+from topicfold.text.rfc3339 import brief_time_text
 
 MAX_LINKS = 10_000
 """Events looked at for one request."""
@@ -36,20 +36,22 @@ class Version:
 
 
 async def life_start(engine: Engine, target: Target, deadline: float) -> int:
-    """Return the offset at which a topic's present life begins: what lies before was another topic of that name.
+    """Return the offset at which the present life of a topic, a namespace or a tenant begins.
 
-    It is never too low: of a life that began too long ago it is where the walk ended, of a topic that has ended where
-    the log does.
+    What lies before was another of that name.
+
+    It is never too low: of a life that began too long ago it is where the walk ended, of one that has ended where the
+    log does.
 
     Raises:
-        TopicNotFound, NamespaceNotFound: there never was such a topic.
+        TopicNotFound, NamespaceNotFound, TenantNotFound: there never was such a thing.
         LogUnavailable: the log did not answer by the deadline.
     """
     chain = Chain(engine, target, deadline)
     start = engine.states[target.partition].position
     for _ in range(MAX_LINKS):
         link = await chain.step()
-        if link is None or not isinstance(link.record, TopicRecord):
+        if link is None or link.record is None or isinstance(link.record, UnreadableRecord):
             break
         start = link.offset
     return start

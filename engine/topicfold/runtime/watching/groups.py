@@ -8,7 +8,7 @@ from topicfold.model.namespaces import Namespaces
 from topicfold.runtime.watching.group import Group, Member
 from topicfold.runtime.watching.index import WatchIndex
 from topicfold.runtime.watching.subject import Subject
-from topicfold.state.label_index import LabelIndex
+from topicfold.state.indexes.label_index import LabelIndex
 
 _MAX_KNOWN = 10_000
 

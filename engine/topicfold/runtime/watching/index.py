@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import assert_never
 
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.selector import Equals, Exists, GreaterThan, In, LessThan, Positive
 from topicfold.model.names import local_of_key
-from topicfold.model.query import TopicQuery
-from topicfold.model.selector import Equals, Exists, GreaterThan, In, LessThan, Positive
 from topicfold.runtime.watching.group import Group
+from topicfold.runtime.watching.pattern_index import PatternIndex
 from topicfold.state.change import TopicDelta, TopicRow
-from topicfold.state.label_index import LabelIndex
-from topicfold.state.pattern_index import PatternIndex
+from topicfold.state.indexes.label_index import LabelIndex
 
 MAX_ASKED = 256
 """Label indexes that are asked how rare a label is: one look-up in each for every value that a query names."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from topicfold.model.finding.query import TopicQuery
 from topicfold.model.names import local_of_key
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.query import TopicQuery
 from topicfold.model.records import Grants
 from topicfold.runtime.watching.ports import Encoding, Viewer
 from topicfold.state.change import NamespaceTurn, TopicDelta, TopicRow

@@ -77,7 +77,7 @@ class Watcher:
         Raises:
             TopicfoldError: `reaching` did, whoever watches may do so no more, or the server failed.
         """
-        self._watches.watchers.add(self)
+        self._watches.enter(self)
         try:
             if reaching is not None:
                 await self._reach(reaching)
@@ -184,6 +184,8 @@ class Watcher:
     async def _reach(self, reaching: Coroutine[Any, Any, None]) -> None:
         """Wait, at most until the stream must end."""
         waiting = self._reaching = asyncio.get_running_loop().create_task(reaching)
+        if self._is_over or self._is_ending:
+            waiting.cancel()
         try:
             await asyncio.wait({waiting})
         finally:

@@ -18,9 +18,9 @@ from pyroaring import BitMap
 from topicfold.errors import TopicfoldError
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import AggregateKind
+from topicfold.model.finding.pattern import SEPARATOR
 from topicfold.model.names import topic_of_key
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.finding.look import Look
@@ -37,7 +37,7 @@ from topicfold.runtime.watching.subject import Subject
 from topicfold.runtime.watching.window import SIZE, Window
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
-from topicfold.state.label_index import LabelIndex
+from topicfold.state.indexes.label_index import LabelIndex
 from topicfold.state.topic_table import TopicTable
 
 BEAT_SECONDS = 10.0
@@ -81,6 +81,8 @@ class Watches:
         self.resets: Counter[str] = Counter()
         self.doubts = 0
         self.is_closed = False
+        self._failed: dict[int, TopicfoldError] = {}
+        """What ended the streams of a partition."""
         self._is_empty = asyncio.Event()
         self._rechecks: asyncio.Task[None] | None = None
 
@@ -176,6 +178,14 @@ class Watches:
             names += [topic_of_key(namespace, key) for key in table.keys_of(numbers)]
         return topic_list_hash(names)
 
+    def enter(self, watcher: Member) -> None:
+        """Take note of a watcher whose stream begins; end it if all others have ended since it was let in."""
+        self.watchers.add(watcher)
+        if self.is_closed:
+            watcher.end()
+        for partition in self._failed.keys() & self.groups.partitions(watcher.subject):
+            watcher.fail(self._failed[partition])
+
     def leave(self, watcher: Member) -> None:
         """Forget a watcher whose stream has ended."""
         self.watchers.discard(watcher)
@@ -183,7 +193,8 @@ class Watches:
             self._is_empty.set()
 
     def fail(self, partition: int, error: TopicfoldError) -> None:
-        """End with `error` the streams of all who watch a partition: what is folded of it is not to be believed."""
+        """End with `error` all streams that watch a partition, now and later: what is folded of it is wrong."""
+        self._failed[partition] = error
         for watcher in list(self.watchers):
             if partition not in self.groups.partitions(watcher.subject):
                 continue

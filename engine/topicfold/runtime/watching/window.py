@@ -1,7 +1,7 @@
 """The window: the last events of each partition that watchers may resume after, as what they changed.
 
 A stream that was cut off `SIZE` events ago or less is continued from here on any node, for every node fills its window
-while it folds. Only events that changed a topic take memory: 420 bytes each where topics bear five labels, none of it
+while it folds. Only events that changed a topic take memory: 300 bytes each where topics bear five labels, none of it
 for the garbage collector to walk through. Where they take more than `MAX_BYTES` together, for each of many changes 64
 labels of full size, the window does not reach back so far: else a writer could have every node run out of memory.
 
@@ -25,6 +25,7 @@ from topicfold.log.payload import LABELS_SCHEMA, decode_indexed
 from topicfold.model.events import GENESIS
 from topicfold.model.namespaces import Namespaces
 from topicfold.model.records import NO_GRANTS, Grants
+from topicfold.runtime.watching.packed_events import NO_LISTS, Lists, PackedEvents
 from topicfold.runtime.watching.window_grants import ChangedGrants, KeptGrants, ManyGrants
 from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.change import Effect, NamespaceTurn, TopicChange, TopicDelta, TopicRow, row_of
@@ -42,9 +43,6 @@ _PARTS_OF_STORED = 4
 Seen = tuple[TopicDelta | NamespaceTurn, bytes]
 """What an event showed, and its audit trail."""
 
-_Packed = bytes | tuple[bytes, bytes, bytes]
-"""What happened; with it, where the topic has many grants, the lists that those before and after are told by."""
-
 
 class Window:
     """What the last `size` events of each partition changed, or as many as `max_bytes` have room for.
@@ -57,7 +55,7 @@ class Window:
         self._size = size
         self._max_bytes = max_bytes
         self._offsets = {partition: array("q") for partition in starts}
-        self._seen: dict[int, list[_Packed]] = {partition: [] for partition in starts}
+        self._seen = {partition: PackedEvents() for partition in starts}
         self._sizes = {partition: array("q") for partition in starts}
         self._bytes = dict.fromkeys(starts, 0)
         self._room_from = dict.fromkeys(starts, 0)
@@ -92,9 +90,9 @@ class Window:
             effect = effect.delta()
         if not isinstance(effect, TopicChange):
             _note_closed(closed, effect)
-        packed, size = _packed(effect, audit, self._grants[partition])
+        packed, lists, size = _packed(effect, audit, self._grants[partition])
         offsets.append(effect.offset)
-        seen.append(packed)
+        seen.append(packed, lists)
         self._sizes[partition].append(size)
         self._bytes[partition] += size
         oldest = effect.offset + 1 - self._size
@@ -110,11 +108,12 @@ class Window:
         while first < len(offsets) and (offsets[first] < oldest or kept_bytes > self._max_bytes):
             if offsets[first] >= oldest:
                 self._room_from[partition] = offsets[first] + 1
-            seen[first] = b""
             kept_bytes -= sizes[first]
             first += 1
-        if first > _KEPT_BEFORE_FIRST and first > len(seen) // 4:
-            del offsets[:first], seen[:first], sizes[:first]
+        seen.drop_below(first)
+        if first > _KEPT_BEFORE_FIRST and first > len(offsets) // 4:
+            del offsets[:first], sizes[:first]
+            seen.cut(first)
             first = 0
         self._first[partition], self._bytes[partition] = first, kept_bytes
         self._grants[partition].drop_below(oldest)
@@ -134,7 +133,7 @@ class Window:
         self._bytes[partition] += older._bytes[partition]
         first_older = older._first[partition]
         self._offsets[partition] = older._offsets[partition][first_older:] + self._offsets[partition][first:]
-        self._seen[partition] = older._seen[partition][first_older:] + self._seen[partition][first:]
+        self._seen[partition] = self._seen[partition].after(older._seen[partition], first_older, first)
         self._sizes[partition] = older._sizes[partition][first_older:] + self._sizes[partition][first:]
         self._first[partition] = 0
         closed, later = older._closed[partition], self._closed[partition]
@@ -165,11 +164,11 @@ class Window:
         `namespaces`, 10 µs each.
         """
         offsets, first = self._offsets[partition], self._first[partition]
-        places = slice(bisect_left(offsets, start, first), bisect_left(offsets, end, first))
+        places = bisect_left(offsets, start, first), bisect_left(offsets, end, first)
         wholes: dict[int, Grants] = {}
         found: list[Seen] = []
-        for packed in self._seen[partition][places]:
-            lists, said = _loaded(packed)
+        for packed, lists in self._seen[partition].between(*places):
+            said: tuple[Any, ...] = marshal.loads(packed)  # noqa: S302 -- these bytes were never outside this process
             if said[0][0] in namespaces:
                 found.append(_unpacked(said, lists, wholes))
         return found
@@ -195,18 +194,20 @@ def _note_closed(closed: dict[Hashable, int], effect: NamespaceTurn | TopicDelta
     closed[what] = effect.offset
 
 
-def _packed(effect: Effect | TopicDelta, audit: bytes, grants: ManyGrants) -> tuple[_Packed, int]:
-    """Return what happened as bytes that only this process reads, and how many of them no event before has.
+def _packed(effect: Effect | TopicDelta, audit: bytes, grants: ManyGrants) -> tuple[bytes, Lists, int]:
+    """Return what happened as bytes that only this process reads, and how many of all these no event before has.
+
+    With it, where the topic has many grants, the lists that those before and after are told by.
 
     Topics that are nothing but labels are kept as they are stored, for they are seldom looked at again; of others a
     label that did not change is in them once.
     """
     if isinstance(effect, TopicChange):
         packed = marshal.dumps((effect[:2], _stored(effect.before), _stored(effect.after), effect.offset, audit))
-        return packed, len(packed)
+        return packed, NO_LISTS, len(packed)
     if isinstance(effect, NamespaceTurn):
         packed = marshal.dumps((tuple(effect), audit))
-        return packed, len(packed)
+        return packed, NO_LISTS, len(packed)
     before, after = effect.before, effect.after
     around = grants.around(effect)
     if around is None:
@@ -214,19 +215,13 @@ def _packed(effect: Effect | TopicDelta, audit: bytes, grants: ManyGrants) -> tu
             after = after._replace(grants=before.grants)
         rows = before and _plain(before), after and _plain(after)
         packed = marshal.dumps((effect[:2], *rows, effect.offset, audit))
-        return packed, len(packed)
+        return packed, NO_LISTS, len(packed)
     rows = before and _plain(before, around.before), after and _plain(after, around.after)
     packed = marshal.dumps((effect[:2], *rows, effect.offset, audit))
-    return (packed, _list(around.before), _list(around.after)), len(packed) + around.added_bytes
+    return packed, (_list(around.before), _list(around.after)), len(packed) + around.added_bytes
 
 
-def _loaded(packed: _Packed) -> tuple[list[bytes], tuple[Any, ...]]:
-    """Return the lists of grants before and after, and what happened, in parts; the first begins with a namespace."""
-    packed, *lists = (packed, b"", b"") if isinstance(packed, bytes) else packed
-    return lists, marshal.loads(packed)  # noqa: S302 -- these bytes were never outside this process
-
-
-def _unpacked(said: tuple[Any, ...], lists: list[bytes], wholes: dict[int, Grants]) -> Seen:
+def _unpacked(said: tuple[Any, ...], lists: Lists, wholes: dict[int, Grants]) -> Seen:
     """Return what happened. `wholes` are the lists of grants that were read already, by which bytes they were."""
     if len(said) == _PARTS_OF_TURN:
         return NamespaceTurn(*said[0]), said[1]

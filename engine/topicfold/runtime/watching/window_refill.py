@@ -18,7 +18,7 @@ import structlog
 from topicfold.errors import NotReady
 from topicfold.log.codec import decode_event
 from topicfold.log.port import Log
-from topicfold.own_thread import is_cancelled
+from topicfold.process.own_thread import is_cancelled
 from topicfold.runtime.refold import Base
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.task_end import end_tasks

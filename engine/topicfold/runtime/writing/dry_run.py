@@ -1,6 +1,7 @@
-"""Dry runs: the answer that a change of a topic would get, as of a barrier. Nothing is appended or asked of Kafka.
+"""Dry runs: the answer that a change of a topic or a namespace would get, as of a barrier.
 
-A moment later the answer may be different. To be sure that it still holds, send the change with `If-Match`.
+Nothing is appended, or asked of Kafka. A moment later the answer may be different. To be sure that it still holds,
+send the change with `If-Match`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from topicfold.model import updates
-from topicfold.model.events import AggregateKind, Operation, Verdict, is_refusal
+from topicfold.model.events import Operation, Verdict, is_refusal
 from topicfold.model.names import TopicName
 from topicfold.model.updates import Updater
 from topicfold.runtime.asking import Asked, Written
@@ -31,14 +32,14 @@ async def would_create(engine: Engine, name: TopicName, creation: Updater, asked
     return await _tried(engine, name, creation, asked, replaces_whole=True)
 
 
-async def would_change(engine: Engine, name: TopicName, updater: Updater, asked: Asked) -> Written:
-    """Return what a change of a topic's record would come to; its ETag is that of the record as it is.
+async def would_change(engine: Engine, place: str | TopicName, updater: Updater, asked: Asked) -> Written:
+    """Return what a change of a topic's or a namespace's record would come to; its ETag is that of the record as it is.
 
     Raises:
         TopicNotFound, NamespaceNotFound, PolicyUnmet, InvalidRequest, PreconditionFailed: it would be refused.
         LogUnavailable, PositionTimeout: the log cannot be asked.
     """
-    return await _tried(engine, name, updates.unless_ending(str(name), updater), asked, replaces_whole=False)
+    return await _tried(engine, place, updates.unless_ending(str(place), updater), asked, replaces_whole=False)
 
 
 async def would_delete(engine: Engine, name: TopicName, asked: Asked) -> Written:
@@ -52,10 +53,15 @@ async def would_delete(engine: Engine, name: TopicName, asked: Asked) -> Written
     return await _tried(engine, name, deletion, asked, replaces_whole=True)
 
 
-async def _tried(engine: Engine, name: TopicName, updater: Updater, asked: Asked, *, replaces_whole: bool) -> Written:
-    target = engine.target(AggregateKind.TOPIC, str(name), name.namespace)
+async def _tried(
+    engine: Engine, place: str | TopicName, updater: Updater, asked: Asked, *, replaces_whole: bool
+) -> Written:
+    target = engine.target_of(place)
     conditions = Conditions(engine, asked.sees)
-    updater = conditions.of_topic(name, updater)
+    if isinstance(place, TopicName):
+        updater = conditions.of_topic(place, updater)
+    else:
+        updater = conditions.of_namespace(place, updater)
     partitions = frozenset({target.partition})
     await engine.reach(asked.minimum, asked.deadline)
     while True:

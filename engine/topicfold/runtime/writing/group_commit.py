@@ -24,7 +24,7 @@ from topicfold.model.events import (
     Kind,
     Verdict,
 )
-from topicfold.model.kafka_steps import is_only_made
+from topicfold.model.kafka.steps import is_only_made
 from topicfold.model.records import Record, UnreadableRecord
 from topicfold.model.updates import Postponed, Refuse, namespace_missing
 from topicfold.runtime.unreadable import newer_schema

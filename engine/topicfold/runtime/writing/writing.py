@@ -21,7 +21,7 @@ from topicfold.model.events import (
     operation_of,
     operation_text,
 )
-from topicfold.model.kafka_names import kafka_name
+from topicfold.model.kafka.names import kafka_name
 from topicfold.model.labels import check_labels
 from topicfold.model.names import PERSISTENT, TopicName
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
@@ -134,8 +134,10 @@ class Writing:
         """
         return await self._topic(name, updates.unless_ending(str(name), updater), asked, stated=stated)
 
-    def answered(self, name: TopicName, asked: Asked) -> Written | None:
-        """Return what this change of a topic was answered with before, None where its key is none that is known here.
+    def answered(self, place: str | TopicName, asked: Asked) -> Written | None:
+        """Return what this change of a topic, or of a namespace, was answered with before.
+
+        None where its key is none that is known here.
 
         For what must be looked at before a change can be made: it may be gone since.
 
@@ -143,7 +145,7 @@ class Writing:
             KeyReused: the key was another request's.
             TopicNotFound, NamespaceNotFound, PreconditionFailed: refused then, or with whatever else it was.
         """
-        target = self._engine.target(AggregateKind.TOPIC, str(name), name.namespace)
+        target = self._engine.target_of(place)
         handle = self._handle(target, asked)
         settled = self._engine.states[target.partition].operations.get(operation_of(asked.actor, handle))
         if settled is None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from starlette.types import Scope
 
 from topicfold.errors import Unauthenticated
 from topicfold.server.auth.peer import peer_of
 from topicfold.server.auth.principal import Credential, Principal
-from topicfold.server.auth.tokens import TokenVerifier
 from topicfold.server.guard import AUTHORIZATION, HEADERS_KEY, MAX_TOKEN_BYTES
+
+if TYPE_CHECKING:
+    from topicfold.server.auth.tokens import TokenVerifier
 
 SCHEME = b"Bearer "
 RECHECK_SECONDS = 300.0

@@ -27,8 +27,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from topicfold.errors import BadSetting
-from topicfold.json_text import read_json
 from topicfold.pem import PUBLIC_KEY, no_pem
+from topicfold.text.json_text import read_json
 
 MIN_RSA_BITS = 2048
 

@@ -19,7 +19,7 @@ from topicfold.model.records import NO_GRANTS, Grants, TenantRecord
 from topicfold.runtime.engine import Engine
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.fold import PartitionState
-from topicfold.state.postings import Postings
+from topicfold.state.indexes.postings import Postings
 from topicfold.state.topic_table import TopicTable
 
 MAX_REMEMBERED = 10_000

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-import httpx2
 import structlog
 
 from topicfold.clock import wall_clock_seconds
@@ -18,10 +17,7 @@ from topicfold.errors import BadSetting
 from topicfold.loopback import is_loopback
 from topicfold.pem import CERTIFICATE, certificate_end, end_of, expired, require_pair, require_pem, tls_reason
 from topicfold.server.auth.authenticator import Authenticator
-from topicfold.server.auth.key_sets import FetchedKeys, FixedKeys, KeySet
-from topicfold.server.auth.keys import read_key_file
 from topicfold.server.auth.static_tokens import read_static_tokens
-from topicfold.server.auth.tokens import TokenVerifier
 from topicfold.settings import Settings
 
 _log = structlog.get_logger(__name__)
@@ -55,24 +51,16 @@ def authenticator_of(settings: Settings) -> Authenticator | None:
     """
     if not settings.has_authentication:
         return None
-    key_sets: list[KeySet] = []
-    if settings.auth_jwt_key_file is not None:
-        key_sets.append(FixedKeys(read_key_file(settings.auth_jwt_key_file)))
-    if settings.auth_jwks_url is not None:
-        key_sets.append(FetchedKeys(_trustworthy(settings.auth_jwks_url)))
-    verifier = TokenVerifier(
-        key_sets,
-        wall_clock_seconds,
-        issuer=settings.auth_issuer,
-        audience=settings.auth_audience,
-        role_claim=settings.auth_role_claim,
-        takes_no_beginning=settings.auth_accept_without_nbf,
-    )
+    verifier = None
+    if settings.takes_jwt:
+        from topicfold.server.auth.verifier import verifier_of
+
+        verifier = verifier_of(settings, wall_clock_seconds)
     static_file = settings.auth_static_tokens_file
     static_tokens = {} if static_file is None else read_static_tokens(static_file)
     return Authenticator(
         wall_clock_seconds,
-        verifier if key_sets else None,
+        verifier,
         static_tokens,
         takes_certificates=settings.tls_client_ca_file is not None,
     )
@@ -163,26 +151,6 @@ def _warn_of_tokens(settings: Settings) -> None:
         _log.warning("any_audience", reason="tokens for other services are accepted; name this one in auth_audience")
     if settings.auth_accept_without_nbf:
         _log.warning("tokens_without_nbf", reason="tokens without a start of validity are accepted")
-
-
-def _trustworthy(url: str) -> str:
-    """Return `url` if what is fetched from it can be trusted. No more of it is told than its scheme and host.
-
-    Raises:
-        BadSetting: it is no URL, or not https, nor on this machine.
-    """
-    try:
-        parts = httpx2.URL(url)
-    except httpx2.InvalidURL as error:
-        raise BadSetting(f"auth_jwks_url is not a URL: {error}") from None
-    if not (parts.scheme and parts.host):
-        raise BadSetting("auth_jwks_url is no https URL with a host", hint="Write it like https://issuer.example/keys.")
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.host)):
-        raise BadSetting(
-            f"auth_jwks_url {f'{parts.scheme}://{parts.host}'!r} is neither an https URL nor on this machine",
-            hint="Otherwise anyone who can answer in its place could sign any token.",
-        )
-    return url
 
 
 def _no_password() -> str:

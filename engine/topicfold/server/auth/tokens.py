@@ -16,10 +16,10 @@ import jwt
 from jwt.algorithms import OKPAlgorithm
 
 from topicfold.errors import KeysUnavailable, Unauthenticated
-from topicfold.json_text import read_json
 from topicfold.server.auth.key_sets import ANOTHER, KeySet
 from topicfold.server.auth.keys import ALGORITHMS, VerificationKey
 from topicfold.server.auth.principal import Credential, Principal, principal_with
+from topicfold.text.json_text import read_json
 
 LEEWAY_SECONDS = 10.0
 """By how much clocks may differ."""

@@ -7,7 +7,7 @@ import resource
 
 import structlog
 
-from topicfold.shortage import shortage_in
+from topicfold.process.shortage import shortage_in
 
 _log = structlog.get_logger(__name__)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 
-from topicfold.free_pages import give_back_pages
+from topicfold.process.free_pages import give_back_pages
 
 CROWD = 1_000
 """What fewer have left is a few megabytes."""

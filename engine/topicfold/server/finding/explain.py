@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import Overloaded
-from topicfold.model.near_miss import (
+from topicfold.model.finding.near_miss import (
     MAX_COMPARED,
     Explained,
     NearMiss,
@@ -24,9 +24,9 @@ from topicfold.model.near_miss import (
     suggestible,
     with_near,
 )
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.selector import GreaterThan, LessThan, Requirement, Selector
 from topicfold.model.permissions import LIST_NAMESPACE
-from topicfold.model.query import TopicQuery
-from topicfold.model.selector import GreaterThan, LessThan, Requirement, Selector
 from topicfold.runtime.finding.finding import Listable
 from topicfold.runtime.slices import Slice
 from topicfold.server.answers import read_answer

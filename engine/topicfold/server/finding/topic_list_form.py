@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topicfold.errors import InvalidRegex, InvalidRequest
+from topicfold.model.finding.regex import Regex, parse_regex
 from topicfold.model.labels import parse_pairs
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.regex import Regex, parse_regex
 from topicfold.server.queries import Query, one
 
 LABELS, PATTERN, HASH = "labels", "topics_pattern", "topics_hash"

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from topicfold.errors import InvalidRequest
+from topicfold.model.finding.pattern import parse_pattern
+from topicfold.model.finding.query import TopicQuery
+from topicfold.model.finding.regex import parse_regex
+from topicfold.model.finding.selector import Selector, selector_of_labels
+from topicfold.model.finding.selector_structured import document_in, parse_document
+from topicfold.model.finding.selector_text import parse_selector
 from topicfold.model.namespaces import Namespaces
-from topicfold.model.pattern import parse_pattern
-from topicfold.model.query import TopicQuery
-from topicfold.model.regex import parse_regex
-from topicfold.model.selector import Selector, selector_of_labels
-from topicfold.model.selector_structured import document_in, parse_document
-from topicfold.model.selector_text import parse_selector
 from topicfold.server.finding.topic_list_form import PARAMETERS as FORM_PARAMETERS
 from topicfold.server.finding.topic_list_form import PATTERN, topic_list_form
 from topicfold.server.node import Node

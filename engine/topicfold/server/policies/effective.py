@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import NamespaceNotFound, TopicNotFound
-from topicfold.model.adoption import is_left_out, stands_for
+from topicfold.model.kafka.adoption import is_left_out, stands_for
 from topicfold.model.permissions import READ_TOPIC
 from topicfold.model.policy.description import EnforcedBy, Policy
 from topicfold.model.policy.kafka_settings import says_something
@@ -28,7 +28,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition
 from topicfold.server.queries import one, query_of
 from topicfold.server.routes import READ_ERRORS, UNREADABLE, Operation
-from topicfold.server.versions import AT_QUERY, namespace_policies_at, readable_since, topic_at
+from topicfold.server.versions import AT_QUERY, namespace_at, readable_since, topic_at
 from topicfold.wire.resources import EffectiveTopic
 
 
@@ -53,8 +53,8 @@ class EffectivePolicies:
         else:
             since = await readable_since(node, request, name, asked.deadline)
             view = await topic_at(node, name, at, asked.deadline, since)
-            once = await namespace_policies_at(node, name, at, asked.deadline)
-            said = TopicPolicies(node.engine, name, view.etag, readable(view), once)
+            owner, _ = await namespace_at(node, name.namespace, at, asked.deadline)
+            said = TopicPolicies(node.engine, name, view.etag, readable(view), owner.policies)
         answer = {
             "name": str(name),
             "labels": dict(said.record.labels),

@@ -1,0 +1,1 @@
+"""What somebody looks for: selectors of labels, patterns and expressions for names, and queries made of these."""

@@ -1,0 +1,1 @@
+"""How numbers, times and JSON stand in text."""
