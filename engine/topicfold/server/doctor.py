@@ -11,7 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold import __version__
-from topicfold.errors import LogUnavailable, SnapshotUnreadable, TopicfoldError
+from topicfold.errors import (
+    LevelUnsupported,
+    LogUnavailable,
+    SnapshotDamaged,
+    SnapshotUnreadable,
+    TopicfoldError,
+    WrongSnapshot,
+)
 from topicfold.model.permissions import Access
 from topicfold.rfc3339 import time_text
 from topicfold.runtime.agreement import AgreementReport
@@ -56,7 +63,11 @@ class Doctor:
             try:
                 snapshot, wrong = await asyncio.to_thread(self._snapshot, settings.snapshot)
                 problems += symptoms.snapshot_problems(snapshot, wrong, is_trimmed=is_trimmed)
-            except SnapshotUnreadable as error:
+                if (archive := engine.snapshots.archive) is not None and snapshot.sequence is not None:
+                    await asyncio.to_thread(archive.require_readable)
+            except SnapshotDamaged as error:
+                problems.append(symptoms.damaged_past(error))
+            except (SnapshotUnreadable, WrongSnapshot, LevelUnsupported) as error:
                 problems.append(problem_of(error))
         scrub = engine.scrubber.report
         diagnosis = Diagnosis(
