@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deltalake import DeltaTable
 
 from tests.compaction.logs import PARTITION, append, random_values, settings_of
 from tests.compaction.tables import rows, without
 from tests.compaction.trimming import BATCH, bounds, compact, grow, trimmed
 from topicfold.compaction import merging
 from topicfold.compaction import trim as trim_module
+from topicfold.compaction.delta_tables import parts_now
 from topicfold.compaction.merging import merge_small_files
 from topicfold.compaction.trim import Trimming
 from topicfold.errors import LogUnavailable, TrimRefused, UnsafeLog, WrongSnapshot
@@ -187,8 +187,9 @@ def test_what_a_table_has_not_kept_stays_in_the_log_until_it_is_folded_again(
         monkeypatch.setattr(merging, "MANY", 2)
         merge_small_files(root, table)
     before, kept = bounds(on_sqlite), told_by(root, table)
-    named = sorted(Path(each).name for each in DeltaTable(str(root / table)).file_uris())
-    path = root / table / next(name for name in named if name.startswith("merged" if is_merged else f"{2:012}"))
+    begins = f"{table}/{'merged' if is_merged else f'{2:012}'}"
+    files = [part.file.path for part in parts_now(root, table) if part.first <= 2]
+    path = root / next(each for each in files if each.startswith(begins))
     damaged(path, damage)
     with pytest.raises(TrimRefused, match=path.name) as caught:
         trimmed(on_sqlite, root)
