@@ -188,19 +188,20 @@ def test_what_was_kept_of_a_tidied_file_is_looked_through_again_where_the_next_i
     assert whole(tmp_path) == whole(undisturbed)
 
 
-def test_a_joined_file_that_is_damaged_is_read_only_behind_a_commit_that_was_given_up(tmp_path: Path) -> None:
+def test_a_joined_file_that_is_damaged_is_read_only_where_some_of_its_commits_were_given_up(tmp_path: Path) -> None:
     others = three_commits(tmp_path)
     tidy(tmp_path)
     (joined,) = DeltaTable(str(tmp_path / "history")).file_uris()
-    Path(joined).write_bytes(b"damaged")
+    Path(joined).write_bytes(b"damaged".ljust(Path(joined).stat().st_size))
     job = Compactor(tmp_path, IDENTITY)
     done = job.take(run_here(others[2]), slices=2)
     job.close()
     assert done is not None
-    (tmp_path / done.commit.files_of("namespaces")[0].path).write_bytes(b"flipped")
+    for commit in (read_commit(tmp_path, 3), done.commit):
+        (tmp_path / commit.files_of("namespaces")[0].path).write_bytes(b"flipped")
     job = Compactor(tmp_path, IDENTITY)
     with pytest.raises(SnapshotDamaged, match=f"{joined}, a file of the table history, cannot be read") as caught:
-        job.take(run_here([*others[2], *others[3]]), slices=2)
+        job.take(run_here([*others[1], *others[2]]), slices=2)
     job.close()
     assert caught.value.hint == "Restore it, or compact into a new directory. Nodes do not need it."
 
@@ -265,6 +266,29 @@ def test_rows_of_a_file_that_is_gone_are_folded_anew_or_else_the_others_are_read
     else:
         run(tmp_path, cuts=2)
         assert whole(tmp_path) == whole(undisturbed)
+
+
+@pytest.mark.parametrize("table", GROWING_TABLES)
+def test_rows_that_were_there_before_every_commit_that_is_kept_are_folded_anew_from_a_log_that_has_its_beginning(
+    undisturbed: Path, tmp_path: Path, table: str
+) -> None:
+    run(tmp_path, cuts=1)
+    vacuum(tmp_path, keep=2, min_age_seconds=0)
+    for path in (tmp_path / table).glob("000000000001-*.parquet"):
+        path.unlink()
+    job = Compactor(tmp_path, IDENTITY, log_start=(0,) * PARTITIONS)
+    assert (job.base.commit, job.lost) == (None, ())
+    job.take(run_here(the_log()), slices=2)
+    job.close()
+    assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_a_file_that_was_cut_short_is_taken_for_gone(undisturbed: Path, tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    for path in (tmp_path / "history").glob("000000000004-*.parquet"):
+        path.write_bytes(path.read_bytes()[:-1])
+    run(tmp_path, cuts=2)
+    assert whole(tmp_path) == whole(undisturbed)
 
 
 def test_commits_are_readable_though_a_file_of_theirs_is_gone(tmp_path: Path) -> None:

@@ -421,6 +421,26 @@ def test_a_stream_whose_python_worker_is_late_is_started_again(
     assert (len(started), told) == (starts, [*range(1, starts)])
 
 
+@pytest.mark.parametrize("late", [1, 4])
+def test_who_stops_a_job_whose_python_worker_is_late_is_told_of_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: int
+) -> None:
+    started: list[int] = []
+
+    def refused(*_: object, **__: object) -> None:
+        started.append(1)
+        if len(started) == late:
+            stopping._stop.say()
+        raise PySparkException("SparkException: Python worker failed to connect back.")
+
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(3, 5))
+    monkeypatch.setattr(jobs, "stream_of", refused)
+    stopping = idle(log, tmp_path / "snapshot", monkeypatch)
+    assert stopping.run()
+    assert len(started) == late
+
+
 def test_once_a_stream_runs_nothing_is_left_of_the_worker_that_was_late_for_the_one_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

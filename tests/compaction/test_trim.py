@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 
 from tests.compaction.logs import PARTITION, append, random_values, settings_of
+from tests.compaction.tables import rows, without
 from tests.compaction.trimming import BATCH, bounds, compact, grow, trimmed
+from topicfold.compaction import merging
 from topicfold.compaction import trim as trim_module
+from topicfold.compaction.delta.merging import merge_small_files
+from topicfold.compaction.delta.tables import parts_now
 from topicfold.compaction.trim import Trimming
 from topicfold.errors import LogUnavailable, TrimRefused, UnsafeLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity, restate_identity
@@ -22,6 +26,7 @@ from topicfold.log.sqlite import SqliteLog
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import NO_COMMIT_HINT, commit_path, put_commit, read_commit, sequences
+from topicfold.snapshot.tables import GROWING_TABLES
 from topicfold.snapshot.trim_note import NOTE, read_note
 from topicfold.starting import open_log
 
@@ -169,6 +174,48 @@ def test_where_no_job_can_continue_from_what_there_is_none_is_proposed(on_sqlite
         trimmed(on_sqlite, older)
     assert "restore the newest" in caught.value.hint
     assert "docs/recovery.md" in caught.value.hint
+
+
+@pytest.mark.parametrize("table", GROWING_TABLES)
+@pytest.mark.parametrize("damage", ["flipped", "cut short", "gone"])
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_what_a_table_has_not_kept_stays_in_the_log_until_it_is_folded_again(
+    on_sqlite: Settings, root: Path, monkeypatch: pytest.MonkeyPatch, table: str, damage: str, is_merged: bool
+) -> None:
+    grow(on_sqlite, root)
+    if is_merged:
+        monkeypatch.setattr(merging, "MANY", 2)
+        merge_small_files(root, table)
+    before, kept = bounds(on_sqlite), told_by(root, table)
+    begins = f"{table}/{'merged' if is_merged else f'{2:012}'}"
+    files = [part.file.path for part in parts_now(root, table) if part.first <= 2]
+    path = root / next(each for each in files if each.startswith(begins))
+    damaged(path, damage)
+    with pytest.raises(TrimRefused, match=path.name) as caught:
+        trimmed(on_sqlite, root)
+    assert bounds(on_sqlite) == before
+    assert f"remove it: topicfold compact --once --log {on_sqlite.log_file}" in caught.value.hint
+    path.unlink(missing_ok=True)
+    for _ in range(2):
+        compact(on_sqlite, root)
+        append(on_sqlite, [b"garbage"])
+    assert trimmed(on_sqlite, root).records
+    assert told_by(root, table) == kept
+
+
+def damaged(path: Path, how: str) -> None:
+    content = path.read_bytes()
+    if how == "flipped":
+        path.write_bytes(content[:9] + bytes([content[9] ^ 1]) + content[10:])
+    elif how == "cut short":
+        path.write_bytes(content[: len(content) // 2])
+    else:
+        path.unlink()
+
+
+def told_by(root: Path, table: str) -> list[str]:
+    """Return the rows of a table that grows, whatever commits they came in."""
+    return sorted(map(str, without(rows(root, table), "sequence")))
 
 
 async def _delete_but_a_header(settings: Settings, partition: int, offset: int) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,8 +18,8 @@ from tests.runtime.agreeing import flip_payload, foreign_record, look
 from tests.server.auth.authority import DAY, Authority
 from tests.server.rest import ORDERS, RestNode, problem_in, rest_node
 from tests.server.unreadable import DAMAGED, NEWER, with_topic
-from tests.snapshot.making import COMMIT, commit_to, refused_at
-from topicfold.errors import ClusterUnavailable, LogUnavailable, OperatorNeeded
+from tests.snapshot.making import COMMIT, commit_to, compacted_further, refused_at
+from topicfold.errors import ClusterUnavailable, LogUnavailable, OperatorNeeded, SnapshotDamaged
 from topicfold.log.port import LogDenied, SettingProblem
 from topicfold.runtime import agreement
 from topicfold.runtime.examiner import Conclusion
@@ -30,7 +29,7 @@ from topicfold.server import doctor
 from topicfold.server.health import LEAVING
 from topicfold.server.symptoms import Symptoms
 from topicfold.settings import Settings
-from topicfold.snapshot.commits import MANIFESTS, DataFile, commit_path, put_commit
+from topicfold.snapshot.commits import MANIFESTS, Commit, DataFile, commit_path, put_commit
 
 DOCTOR = "/api/v1/doctor"
 PARTITION = 3
@@ -41,6 +40,12 @@ LOG = Path("topicfold.db").absolute()
 def looks_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nodes compare when a test says so."""
     monkeypatch.setattr(agreement, "LOOK_EVERY_SECONDS", 3_600.0)
+
+
+def own_commit(rest: RestNode, **fields: Any) -> Commit:
+    """Return a commit of the node's log."""
+    identity = rest.node.engine.identity
+    return commit_to((0,) * identity.partitions, incarnation=identity.incarnation.hex(), **fields)
 
 
 def problems(diagnosis: dict[str, Any]) -> list[str]:
@@ -329,7 +334,7 @@ async def test_the_snapshot_is_told_of_with_its_age_or_that_there_is_none(store:
             f"there is no commit in the snapshot {tmp_path} -> "
             f"topicfold compact --once --log {LOG} --snapshot {tmp_path}"
         ]
-        put_commit(tmp_path, replace(COMMIT, sequence=7, time_ms=rest.node.engine.options.clock_ms() - 60_000))
+        put_commit(tmp_path, own_commit(rest, sequence=7, time_ms=rest.node.engine.options.clock_ms() - 60_000))
         found = await rest.get(DOCTOR)
         assert (found["snapshot"]["sequence"], problems(found)) == (7, [])
         assert 60 <= found["snapshot"]["ageSeconds"] < 90
@@ -340,7 +345,7 @@ async def test_a_snapshot_that_has_lacked_something_for_days_is_a_warning(store:
         engine = rest.node.engine
         for sequence, days in ((7, 3), (8, 1)):
             made_ms = engine.options.clock_ms() - days * 86_400_000
-            put_commit(tmp_path, commit_to((0,) * len(engine.states), sequence=sequence, time_ms=made_ms))
+            put_commit(tmp_path, own_commit(rest, sequence=sequence, time_ms=made_ms))
             engine.snapshot_age.look(tmp_path)
             found = await rest.get(DOCTOR)
             told = [each["what"] for each in found["warnings"]]
@@ -378,7 +383,7 @@ async def test_a_newest_commit_that_is_damaged_is_a_problem_though_one_before_is
 ) -> None:
     async with rest_node(store, snapshot=tmp_path) as rest:
         for sequence in (7, 8):
-            put_commit(tmp_path, replace(COMMIT, sequence=sequence))
+            put_commit(tmp_path, own_commit(rest, sequence=sequence))
         path = tmp_path / MANIFESTS / "000000000008.json"
         path.write_bytes(b"{}")
         found = await rest.get(DOCTOR)
@@ -387,13 +392,42 @@ async def test_a_newest_commit_that_is_damaged_is_a_problem_though_one_before_is
         assert problem.startswith(f"a commit of the snapshot cannot be read, the newest that can be is 7: {path} is")
 
 
+async def test_a_snapshot_of_another_log_is_a_problem(store: MemoryStore, tmp_path: Path) -> None:
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        put_commit(tmp_path, COMMIT)
+        (problem,) = problems(await rest.get(DOCTOR))
+        assert problem.startswith(f"the snapshot is of the log {COMMIT.incarnation} with 2 partitions")
+
+
+async def test_a_table_of_history_that_cannot_be_read_is_a_problem_until_it_can(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        engine = rest.node.engine
+        await compacted_further(engine.log, tmp_path)
+        path = next((tmp_path / "history").glob("*.parquet"))
+        whole = path.read_bytes()
+        for damaged in (whole[:9] + b"~" + whole[10:], whole[:-1], b""):
+            path.write_bytes(damaged)
+            if len(damaged) == len(whole):
+                assert engine.snapshots.archive is not None
+                with pytest.raises(SnapshotDamaged):
+                    engine.snapshots.archive.first_time_ms(0)
+            (problem,) = problems(await rest.get(DOCTOR))
+            assert f"of the past, only what the log holds is answered: the table {tmp_path / 'history'}" in problem
+            assert path.name in problem
+            assert f"remove it, where it is there, and type topicfold compact --once --log {LOG}" in problem
+            path.write_bytes(whole)
+            assert problems(await rest.get(DOCTOR)) == []
+
+
 async def test_a_newest_commit_of_which_a_file_was_lost_is_a_problem_before_a_node_is_to_start_from_it(
     store: MemoryStore, tmp_path: Path
 ) -> None:
     async with rest_node(store, snapshot=tmp_path) as rest:
-        put_commit(tmp_path, replace(COMMIT, sequence=7))
+        put_commit(tmp_path, own_commit(rest, sequence=7))
         lost = DataFile("topics/000000000008-a.parquet", 5, 1, "")
-        put_commit(tmp_path, replace(COMMIT, sequence=8, files=(lost,)))
+        put_commit(tmp_path, own_commit(rest, sequence=8, files=(lost,)))
         (tmp_path / "topics").mkdir()
         for content, why in ((None, "cannot be read: No such file or directory"), (b"four", "its length is another")):
             if content:

@@ -43,8 +43,8 @@ async def compacted(log: Log, root: Path, *cuts: Mapping[int, int], until: Mappi
 
 async def compacted_further(log: Log, root: Path, until: Mapping[int, int] | None = None) -> Commit:
     """Bring the snapshot at `root`, if there is one, up to `until` or the log's end; return the newest commit."""
-    identity = await recognise_identity(log)
-    job = Compactor(root, identity)
+    identity, log_start = await recognise_identity(log), await log.start_offsets()
+    job = Compactor(root, identity, log_start=[start for _, start in sorted(log_start.items())])
     try:
         starts = job.base.start
         new = [each for each in await records_of(log, until) if each.offset >= starts[each.partition]]

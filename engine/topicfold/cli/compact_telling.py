@@ -51,8 +51,8 @@ class CompactTelling:
 
     def loses(self, path: Path) -> None:
         self._session.output.warning(
-            f"{path} is gone, and the job cannot make its rows again: the table {path.parent.name} lacks them from now "
-            "on"
+            f"{path} is gone or was cut short, and the job cannot make all of its rows again: the table "
+            f"{path.parent.name} lacks them from now on"
         )
 
     def alters(self, alteration: Alteration) -> None:

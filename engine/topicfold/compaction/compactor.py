@@ -88,7 +88,7 @@ class Compactor:
         self._log_start = log_start
         self._claims = Claims(self._root)
         self.lost: Sequence[Path] = ()
-        """Missing files whose rows their tables lack for good, as no commit is left to fold the rows from."""
+        """Files, missing or cut short, whose rows their tables lack for good, as nothing is left to fold them from."""
         require_usable(root)
         self.base = self._newest()
         self.altered: Sequence[Alteration] = ()
@@ -96,7 +96,8 @@ class Compactor:
         if self.base.commit:
             self.altered = publish(self._root, self.base.commit)
             restore_lost(self._root, self.base.commit)
-            gone = drop_gone(self._root, ("commits", *(GROWING_TABLES if self.lost else ())))
+            tables = ("commits", *(GROWING_TABLES if self.lost else ()))
+            gone = drop_gone(self._root, tables, self.base.commit)
             self.lost = sorted({*self.lost, *gone})
 
     def take(self, run: Run, slices: int, waiting: Callable[[int], None] = lambda sequence: None) -> Done | None:
@@ -163,7 +164,7 @@ class Compactor:
         """Return the newest undamaged commit, with its state, and a number never used, not even by a removed commit.
 
         If growing tables lack rows of that commit, this returns an older commit from which those rows can be folded
-        again, provided that the log still holds them.
+        again, or the state before all commits, provided that the log still holds them.
         """
         found = sequences(self._root)
         sequence = max(*found[:1], noted_sequence(self._root), 0) + 1
@@ -187,8 +188,10 @@ class Compactor:
             if lost is None:
                 newest, self.lost = commit, ()
                 break
-            if newest is None:
-                newest, self.lost = commit, (lost,)
+            if newest is None or lost.last > commit.sequence:
+                newest, self.lost = commit, (lost.path,)
+        if self.lost and self._log_start and not any(self._log_start):
+            newest, self.lost, reason = None, (), None
         if newest is not None:
             return Base(newest, folded_at(self._root, newest), sequence)
         if reason is not None:

@@ -231,21 +231,26 @@ class _Job:
         """Run until the stream ends. Return True if nothing is left to do, False if another run has to continue.
 
         That is so if another job overtook this one and the log was then trimmed: the other run starts from its commit.
-        A stream whose Python worker did not start in time is started again.
+        A stream whose Python worker did not start in time is started again, unless the job was told to stop.
 
         Raises:
             TopicfoldError: what stopped a batch or kept the stream from starting, or LogUnavailable for any other
                 failure of Spark's.
         """
-        for _ in range(_MOST_STARTS - 1):
+        starts = 1
+        while True:
             try:
                 return self._run_stream()
             except LogUnavailable as error:
-                if self._stop.is_said or not is_late_worker(error):
+                if not is_late_worker(error):
                     raise
-                self._error = None
-                self._listener.late()
-        return self._run_stream()
+                if self._stop.is_said:
+                    return True
+                if starts == _MOST_STARTS:
+                    raise
+            starts += 1
+            self._error = None
+            self._listener.late()
 
     def _run_stream(self) -> bool:
         """Run one stream, as `run` does."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from topicfold.clock import wall_clock_ms
+from topicfold.compaction.kept_rows import require_kept
 from topicfold.compaction.verified import Tell, Verifier
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.identity import identity_in, recognise_identity, restate_identity
@@ -70,7 +71,8 @@ def trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell, *, on
     With `only_plans` nothing is deleted, and the result is what would be.
 
     Raises:
-        TrimRefused: there are no two verified commits; nothing was deleted.
+        TrimRefused: there are no two verified commits, or the tables that grow have not kept what would go; nothing
+            was deleted.
         SnapshotUnreadable: the commits or the note cannot be read; nothing was deleted.
         SnapshotUnwritable: the note cannot be written; nothing was deleted.
         BadSetting, WrongLog, WrongSnapshot, LevelUnsupported, LogGap: log and snapshot do not belong together, or this
@@ -126,6 +128,9 @@ class Trimming:
         for partition, start in sorted(starts.items()):
             floor = max(start, below.to[partition] if below else 0)
             spans.append(Span(partition, start, floor, ends[partition]))
+        if below and any(span.records for span in spans):
+            begins = min(note.staying, default=0)
+            await asyncio.to_thread(require_kept, self._root, begins, below, self._compact)
         return Plan(newest, second, below, tuple(spans), tuple(verifier.damaged))
 
     async def forecast(self, plan: Plan) -> Plan:

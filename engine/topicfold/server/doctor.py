@@ -11,7 +11,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold import __version__
-from topicfold.errors import LogUnavailable, SnapshotUnreadable, TopicfoldError, Wait
+from topicfold.errors import (
+    LevelUnsupported,
+    LogUnavailable,
+    SnapshotDamaged,
+    SnapshotUnreadable,
+    TopicfoldError,
+    Wait,
+    WrongSnapshot,
+)
 from topicfold.model.permissions import Access
 from topicfold.runtime.agreement import AgreementReport
 from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
@@ -59,10 +67,14 @@ class Doctor:
             try:
                 async with asyncio.timeout(SNAPSHOT_SECONDS):
                     snapshot, wrong = await engine.snapshots.ask(self._snapshot, settings.snapshot)
-                problems += symptoms.snapshot_problems(snapshot, wrong, is_trimmed=is_trimmed)
+                    problems += symptoms.snapshot_problems(snapshot, wrong, is_trimmed=is_trimmed)
+                    if (archive := engine.snapshots.archive) is not None and snapshot.sequence is not None:
+                        await engine.snapshots.ask(archive.require_readable)
             except TimeoutError:
                 problems.append(problem_of(_unread(settings.snapshot)))
-            except SnapshotUnreadable as error:
+            except SnapshotDamaged as error:
+                problems.append(symptoms.damaged_past(error))
+            except (SnapshotUnreadable, WrongSnapshot, LevelUnsupported) as error:
                 problems.append(problem_of(error))
         apart = await self._apart(is_well=not problems)
         scrub = engine.scrubber.report

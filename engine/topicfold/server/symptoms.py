@@ -102,6 +102,16 @@ class Symptoms:
             what = f"there is no commit in the snapshot {snapshot.path}"
             yield _problem(what, restore if is_trimmed else self.node.settings.compact_command(Path(snapshot.path)))
 
+    def damaged_past(self, damage: SnapshotDamaged) -> DiagnosedProblem:
+        """Return that questions about the past are not answered, because of this `damage` of the snapshot's history."""
+        snapshot = self.node.settings.snapshot
+        assert snapshot is not None  # noqa: S101 -- it has a history
+        return _problem(
+            f"of the past, only what the log holds is answered: {damage.reason}",
+            "restore the file; if there is no copy, remove it, where it is there, and type "
+            f"{self.node.settings.compact_command(snapshot)}: that folds again what the log still has of it",
+        )
+
     def _not_ready(self) -> Iterator[DiagnosedProblem]:
         """Yield why partitions are not ready, once for all that have the same reason.
 

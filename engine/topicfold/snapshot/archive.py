@@ -12,6 +12,7 @@ Needs pyarrow. All methods block, and may be called from any thread.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,23 @@ class Archive:
         self._incarnation = incarnation
         self._partitions = partitions
         self._rows_of: dict[Path, int] = {}
+        self._damage: SnapshotDamaged | None = None
+
+    def require_readable(self) -> None:
+        """Check that every file of the table has a footer, and that the last question found no damage.
+
+        Raises:
+            WrongSnapshot, LevelUnsupported: the snapshot is of another log, or by a newer version.
+
+        Cost: reads the footers; after a question that found damage, what was not read before.
+        """
+        newest = self._newest()
+        paths, _ = self._files(newest)
+        with self._naming_damage():
+            for path in paths:
+                _footer_of(path)
+            if self._damage is not None:
+                self._require_whole(paths, newest)
 
     def ends(self) -> tuple[int, ...]:
         """Return, by partition, the position up to which the archive has every accepted event; empty without a commit.
@@ -187,27 +205,39 @@ class Archive:
 
     def _rows(self, columns: list[str], wanted: pc.Expression) -> Iterator[pa.Table]:
         """Yield rows in batches, in no order; none of commits that were given up, which may still be published."""
-        active, published = active_files(self._root, _TABLE)
         newest = self._newest()
-        waiting = [*self._waiting(newest, published)] if newest else []
-        if given_up := [number for each in waiting for number in range(each.after + 1, each.sequence)]:
+        paths, given_up = self._files(newest)
+        if given_up:
             wanted &= ~pc.field("sequence").isin(given_up)
+        with self._naming_damage():
+            self._require_whole(paths, newest)
+            if not paths:
+                return
+            scanner = pads.dataset([*map(str, paths)], HISTORY, format=_FORMAT).scanner(
+                columns, filter=wanted, batch_size=_BATCH_ROWS, use_threads=False
+            )
+            for batch in scanner.to_batches():
+                if len(batch):
+                    yield pa.Table.from_batches([batch])
+
+    def _files(self, newest: Commit | None) -> tuple[list[Path], list[int]]:
+        """Return the files with the rows up to `newest`, and the numbers of commits whose rows in them do not count."""
+        active, published = active_files(self._root, _TABLE)
+        waiting = [*self._waiting(newest, published)] if newest else []
+        given_up = [number for each in waiting for number in range(each.after + 1, each.sequence)]
         added = (file.path for commit in waiting for file in commit.added if file.table == _TABLE)
-        paths = [self._root / path for path in sorted({*active, *added})]
+        return [self._root / path for path in sorted({*active, *added})], given_up
+
+    @contextmanager
+    def _naming_damage(self) -> Iterator[None]:
+        """Say that the table is damaged where the block cannot read it, and remember it."""
         try:
             with naming_shortage(self._root / _TABLE):
-                self._require_whole(paths, newest.counts[_TABLE] if newest else 0)
-                if not paths:
-                    return
-                scanner = pads.dataset([*map(str, paths)], HISTORY, format=_FORMAT).scanner(
-                    columns, filter=wanted, batch_size=_BATCH_ROWS, use_threads=False
-                )
-                for batch in scanner.to_batches():
-                    if len(batch):
-                        yield pa.Table.from_batches([batch])
+                yield
         except (pa.ArrowException, OSError) as error:
             reason = f"the table {self._root / _TABLE} cannot be read: {error}"
-            raise SnapshotDamaged(reason, sequence=0, path=str(self._root / _TABLE)) from error
+            self._damage = SnapshotDamaged(reason, sequence=0, path=str(self._root / _TABLE))
+            raise self._damage from error
 
     def _waiting(self, newest: Commit, published: int) -> Iterator[Commit]:
         """Yield the commits up to `newest` that the table, which records up to `published`, may lack.
@@ -221,8 +251,8 @@ class Archive:
                 reason = f"the table {self._root / _TABLE} lacks rows behind commit {published}: {error.reason}"
                 raise SnapshotDamaged(reason, **error.values) from error
 
-    def _require_whole(self, paths: Collection[Path], rows: int) -> None:
-        """Check that these files match the hashes in their names, and have at least `rows` rows in all.
+    def _require_whole(self, paths: Collection[Path], newest: Commit | None) -> None:
+        """Check that these files match the hashes in their names, and have all rows up to the commit `newest`.
 
         Each file is hashed only once. Reading a damaged file, Parquet might return other rows or crash the process. If
         an entry of the table's Delta log is lost, its files are too, and only the number of rows reveals that.
@@ -230,10 +260,14 @@ class Archive:
         Raises:
             OSError: a file does not match or cannot be read, or rows are missing.
         """
-        known = self._rows_of
-        self._rows_of = held = {path: known[path] if path in known else _rows_in(path) for path in paths}
+        known, rows = self._rows_of, newest.counts[_TABLE] if newest else 0
+        self._rows_of = held = {path: known[path] for path in paths if path in known}
+        for path in paths:
+            if path not in held:
+                held[path] = _rows_in(path)
         if sum(held.values()) < rows:
             raise OSError(f"it has {sum(held.values())} rows, and the commits say {rows}")
+        self._damage = None
 
     def _newest(self) -> Commit | None:
         newest = next(readable_commits(self._root), None)
@@ -250,8 +284,20 @@ def _rows_in(path: Path) -> int:
     """
     if not is_as_named(path):
         raise OSError(f"{path} is not what was written")
-    rows: int = pq.read_metadata(path).num_rows
+    rows: int = _footer_of(path).num_rows
     return rows
+
+
+def _footer_of(path: Path) -> pq.FileMetaData:
+    """Return what a file says of itself.
+
+    Raises:
+        OSError: it is cut short, or cannot be read.
+    """
+    try:
+        return pq.read_metadata(path)
+    except pa.ArrowException as error:
+        raise OSError(f"{path} is cut short, or no Parquet at all") from error
 
 
 def _says_time() -> pc.Expression:

@@ -51,18 +51,18 @@ def require_there(root: Path, commit: Commit) -> None:
             raise SnapshotDamaged(reason, sequence=commit.sequence, path=str(path))
 
 
-def is_there(path: Path) -> bool:
-    """Return whether there is such a file. What only cannot be looked at now is not taken for gone.
+def is_there(root: Path, file: DataFile) -> bool:
+    """Return whether a file exists and has its length. What only cannot be looked at now is not taken for gone.
 
     Raises:
         SnapshotUnreadable: rights do not suffice, or the disk fails.
     """
+    path = root / file.path
     with naming_shortage(path):
         try:
-            path.stat()
+            return path.stat().st_size == file.size
         except (FileNotFoundError, NotADirectoryError):
             return False
-    return True
 
 
 def require_file(root: Path, sequence: int, file: DataFile) -> memoryview:

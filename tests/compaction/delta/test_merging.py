@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,16 +14,17 @@ from deltalake import DeltaTable
 
 from tests.compaction.folds import run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, batches, run, the_log
-from tests.compaction.tables import make_old, rows, whole
+from tests.compaction.tables import make_old, rows, whole, without
+from tests.state.histories import PARTITION
 from topicfold.compaction import compactor
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.delta import merging
 from topicfold.compaction.delta.merging import merge_small_files
-from topicfold.compaction.delta.tables import opened, write_version
+from topicfold.compaction.delta.tables import name_of, opened, parts_now, write_version
 from topicfold.compaction.delta.vacuum import vacuum
 from topicfold.snapshot.commits import DataFile, read_commit, sequences
 from topicfold.snapshot.files.data_files import is_as_named, write_rows
-from topicfold.snapshot.tables import COMMITS, GROWING_TABLES
+from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS
 
 MERGED = (*GROWING_TABLES, "commits")
 
@@ -117,6 +119,35 @@ def test_rows_of_a_commit_that_was_given_up_go_though_they_were_merged(tmp_path:
     (merged / newest.files_of("namespaces")[0].path).write_bytes(b"flipped")
     run(merged, cuts=2)
     assert whole(merged) == whole(undisturbed)
+
+
+@pytest.mark.parametrize("table", GROWING_TABLES)
+@pytest.mark.parametrize("begins_at", [None, 2, 4])
+def test_where_a_merged_file_is_gone_what_the_log_has_of_its_rows_is_folded_anew(
+    tmp_path: Path, table: str, begins_at: int | None
+) -> None:
+    undisturbed, merged = tmp_path / "undisturbed", tmp_path / "merged"
+    run(undisturbed, cuts=1)
+    run(merged, cuts=1)
+    parts = [name_of(part.file) for part in parts_now(merged, table) if 3 <= part.first <= 5]
+    whole_rows = pa.concat_tables([pq.read_table(merged / table / name, schema=SCHEMAS[table]) for name in parts])
+    gone = write_rows(merged, table, "merged", whole_rows)
+    assert write_version(opened(merged, table), merged / table, [gone], parts, 1_000, None)
+    assert [(part.first, part.last) for part in parts_now(merged, table) if part.file.path == gone.path] == [(3, 5)]
+    (merged / gone.path).unlink()
+    start = 0 if begins_at is None else read_commit(merged, begins_at).to[PARTITION]
+    job = Compactor(merged, IDENTITY, log_start=(0, start))
+    assert job.base.commit is not None
+    assert (job.base.commit.sequence, len(job.lost)) == (begins_at or 2, begins_at == 4)
+    job.take(run_here(the_log()), slices=2)
+    job.close()
+    lacks = {3, 4} if begins_at == 4 else set()
+    expected = [row for row in rows(undisturbed, table) if row["sequence"] not in lacks]
+    assert told(rows(merged, table)) == told(expected)
+
+
+def told(found: list[dict[str, Any]]) -> list[str]:
+    return sorted(map(str, without(found, "sequence")))
 
 
 @pytest.mark.parametrize("damage", ["swapped", "truncated", "gone"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.waiting import eventually
-from topicfold.compaction.spark.java_output import kept_while_starting
+from topicfold.compaction.spark.java_output import fatal_in, kept_while_starting
 
 
 def saying(words: str, output: Mapping[str, int]) -> subprocess.Popen[bytes]:
@@ -40,3 +40,13 @@ def test_of_one_that_does_not_start_all_is_shown(capfd: pytest.CaptureFixture[st
         saying("echo fetching; printf 'no \\377 room' >&2; exit 1", output).communicate()
         raise OSError("ended")
     assert capfd.readouterr().err == "fetching\nno \ufffd room"
+
+
+def test_of_one_that_names_what_ended_it_only_that_is_told_and_all_is_noted(capfd: pytest.CaptureFixture[str]) -> None:
+    words = 'echo fetching; echo "Exception in thread \\"main\\" a.b.Error: [no room]" >&2; echo at a.b; exit 1'
+    with pytest.raises(OSError, match="ended") as failed, kept_while_starting() as output:  # noqa: PT012 -- as above
+        saying(words, output).communicate()
+        raise OSError("ended")
+    assert capfd.readouterr().err == ""
+    assert fatal_in(failed.value) == "no room"
+    assert failed.value.__notes__[0].startswith("fetching\n")

@@ -95,37 +95,48 @@ def test_a_job_bears_the_name_that_spark_submit_was_told_but_not_that_of_its_scr
     assert session._told_to_spark_submit() == told
 
 
-class Ending(Builder):
-    """Makes no session, as where Java ends before it has begun."""
-
-    def getOrCreate(self) -> Any:  # noqa: N802 -- Spark's name
-        raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+UNFETCHED = "unresolved dependency: org.apache.spark#spark-sql-kafka-0-10_2.13;9.9: not found"
 
 
-def hint_of(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], *, needs_kafka: bool) -> str:
-    """Return the hint where Spark does not start."""
+def told_where(monkeypatch: pytest.MonkeyPatch, said: str, settings: dict[str, str]) -> BadSetting:
+    """Return what is told where Java ends before it has begun, having `said` this."""
+
+    class Ending(Builder):
+        def getOrCreate(self) -> Any:  # noqa: N802 -- Spark's name
+            error = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+            error.add_note(said)
+            raise error
+
     monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=Ending()))
-    with pytest.raises(BadSetting, match="Spark does not start: what it said is above") as refused:
-        session.open_session(settings, needs_kafka=needs_kafka)
-    assert refused.value.hint.startswith("It needs Java 17 or newer")
-    return refused.value.hint
-
-
-def test_where_the_connector_was_to_be_fetched_the_hint_says_what_else_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    hint = hint_of(monkeypatch, {}, needs_kafka=True)
-    assert session.kafka_package() in hint
-    assert "--spark-setting spark.jars=" in hint
-    assert "pip install pyspark==4.0.0" in hint
+    with pytest.raises(BadSetting) as refused:
+        session.open_session(settings, needs_kafka=True)
+    return refused.value
 
 
 @pytest.mark.parametrize(
-    ("settings", "needs_kafka"),
-    [({}, False), ({"spark.jars": "/a.jar"}, True), ({"spark.jars.packages": "a:b:1"}, True)],
+    ("settings", "packages"), [({}, session.kafka_package()), ({"spark.jars.packages": "a:b:1"}, "a:b:1")]
 )
-def test_where_nothing_was_to_be_fetched_the_hint_is_about_java(
-    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], needs_kafka: bool
+def test_where_the_connector_cannot_be_fetched_the_hint_says_what_else_may_be(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], packages: str
 ) -> None:
-    assert "Maven" not in hint_of(monkeypatch, settings, needs_kafka=needs_kafka)
+    told = told_where(monkeypatch, f'a#b\nException in thread "main" a.Error: [{UNFETCHED}]\n\tat a.b', settings)
+    assert str(told) == f"Spark does not start: {UNFETCHED}"
+    assert told.hint.startswith(f"It fetches {packages}")
+    assert "--spark-setting spark.jars=" in told.hint
+    assert "pip install pyspark==4.0.0" in told.hint
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [("not a JVM", "what it said is above"), ('Exception in thread "main" a.Error: too old', "too old")],
+)
+def test_where_java_ends_for_another_reason_the_hint_is_about_java(
+    monkeypatch: pytest.MonkeyPatch, said: str, reason: str
+) -> None:
+    told = told_where(monkeypatch, said, {})
+    assert str(told) == f"Spark does not start: {reason}"
+    assert told.hint.startswith("It needs Java 17 or newer")
+    assert "Maven" not in told.hint
 
 
 def refusal_of(monkeypatch: pytest.MonkeyPatch, said: str) -> BadSetting:

@@ -103,4 +103,4 @@ def _files_at(path: Path, version: int) -> Sequence[DataFile] | None:
         files = files_of(DeltaTable(str(path), version=version), path.name)
     except DeltaError:
         return None
-    return files if all(is_there(path.parent / each.path) for each in files) else None
+    return files if all(is_there(path.parent, each) for each in files) else None

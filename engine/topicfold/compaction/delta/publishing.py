@@ -11,8 +11,8 @@ import re
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from itertools import filterfalse
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,12 +22,15 @@ from deltalake import DeltaTable
 
 from topicfold.compaction.delta.alterations import Alteration, alteration_of, files_of, restore_columns
 from topicfold.compaction.delta.tables import (
+    Part,
     active_files,
     commit_in,
     files_in,
     name_of,
     noted_commit,
     opened,
+    parts_among,
+    parts_now,
     sync_entry,
     way_out,
     write_version,
@@ -97,12 +100,19 @@ def restore_lost(root: Path, newest: Commit) -> None:
     """
     for table in GROWING_TABLES:
         for each, added in reversed([*_lacking(root, newest, table)]):
-            if added and all(map(is_there, added)):
+            if added and all(is_there(root, file) for file in added):
                 _grow(root, table, each)
 
 
-def lost_growth(root: Path, newest: Commit) -> Path | None:
-    """Return a missing file with rows that the growing tables need for the commits up to `newest`; else None.
+class Lost(NamedTuple):
+    """A file, missing or cut short, with rows that growing tables need, the last of them of the commit `last`."""
+
+    path: Path
+    last: int
+
+
+def lost_growth(root: Path, newest: Commit) -> Lost | None:
+    """Return a lost file with rows that the growing tables need for the commits up to `newest`; else None.
 
     It may be a commit that was damaged before it was published, so that nobody knows its files. A copy made while the
     job ran may lack files, whether a table names them or not. Commits that were removed are assumed to have been
@@ -116,20 +126,21 @@ def lost_growth(root: Path, newest: Commit) -> Path | None:
     try:
         list(unpublished)
     except SnapshotDamaged as error:
-        return Path(error.values["path"])
+        return Lost(Path(error.values["path"]), 0)
+    lost: list[Lost] = []
     for table in GROWING_TABLES:
-        if gone := [path for path in _gone(root, table) if not _is_later(path, newest)]:
-            return gone[0]
-        for _, added in _lacking(root, newest, table):
-            if missing := next(filterfalse(is_there, added), None):
-                return missing
-    return None
+        gone = (part for part in _gone(root, parts_now(root, table)) if part.first <= newest.sequence)
+        lost += (Lost(root / part.file.path, part.last) for part in gone)
+        for each, added in _lacking(root, newest, table):
+            lost += (Lost(root / file.path, each.sequence) for file in added if not is_there(root, file))
+    return max(lost, key=lambda each: each.last, default=None)
 
 
-def drop_gone(root: Path, tables: Collection[str]) -> Sequence[Path]:
-    """Drop from these tables the files that they name and that are gone: with them nobody can read any row.
+def drop_gone(root: Path, tables: Collection[str], commit: Commit) -> Sequence[Path]:
+    """Drop from these tables the files that they name and that are lost: with them nobody can read any row.
 
-    Returns their paths. If somebody else writes a table meanwhile, it stays as it is.
+    In tables that grow, those stay that have rows of commits after `commit`: once these are folded again, publishing
+    drops them. Returns the paths of the others. If somebody else writes a table meanwhile, it stays as it is.
 
     Raises:
         SnapshotDamaged: a Delta log cannot be read, or takes no change.
@@ -137,34 +148,28 @@ def drop_gone(root: Path, tables: Collection[str]) -> Sequence[Path]:
     """
     dropped: list[Path] = []
     for table in tables:
-        delta, gone = opened(root, table), _gone(root, table)
-        names = [path.name for path in gone]
-        if gone and write_version(delta, root / table, [], names, int(time.time() * 1000), None):
+        delta = opened(root, table)
+        lost = _gone(root, parts_among(delta, files_of(delta, table)))
+        gone = [part.file for part in lost if table not in GROWING_TABLES or part.last <= commit.sequence]
+        if gone and write_version(delta, root / table, [], [*map(name_of, gone)], int(time.time() * 1000), None):
             sync_entry(root / table, delta.version() + 1)
-            dropped += gone
+            dropped += (root / file.path for file in gone)
     return dropped
 
 
-def _gone(root: Path, table: str) -> Sequence[Path]:
-    """Return the files that the newest version of a table names and that are missing."""
-    paths = (root / table / name for name in sorted(active_files(root, table)))
-    return [*filterfalse(is_there, paths)]
+def _gone(root: Path, parts: Sequence[Part]) -> Sequence[Part]:
+    """Return those of `parts` whose files are missing or have another length."""
+    return [each for each in parts if not is_there(root, each.file)]
 
 
-def _is_later(path: Path, commit: Commit) -> bool:
-    """Return whether a file has only rows of commits after `commit`; a merged file may have rows of any."""
-    number = path.name.partition("-")[0]
-    return number.isdecimal() and int(number) > commit.sequence
-
-
-def _lacking(root: Path, newest: Commit, table: str) -> Iterator[tuple[Commit, list[Path]]]:
+def _lacking(root: Path, newest: Commit, table: str) -> Iterator[tuple[Commit, Sequence[DataFile]]]:
     """Yield the commits up to `newest` that a growing table lacks, with the files that they add to it.
 
     The newest come first, and none after one that cannot be read.
     """
     with suppress(SnapshotDamaged):
         for each in commits_after(root, newest, noted_commit(root, table)):
-            yield each, [root / file.path for file in each.added if file.table == table]
+            yield each, [file for file in each.added if file.table == table]
 
 
 def _unpublished(root: Path, newest: Commit) -> Iterator[Commit]:
@@ -220,13 +225,13 @@ def _grow(root: Path, table: str, commit: Commit) -> tuple[int, Alteration | Non
     else had done to the version before it.
     """
     # A file that is missing, as in a copy, would make the whole table unreadable.
-    added = [each for each in commit.added if each.table == table and is_there(root / each.path)]
+    added = [each for each in commit.added if each.table == table and is_there(root, each)]
     while True:
         delta, alteration = _found(root, table)
         if commit_in(delta) >= commit.sequence:
             return delta.version(), None
         before = _before(delta, table, alteration)
-        gone, kept = _given_up(root, table, commit, before)
+        gone, kept = _given_up(root, delta, commit, before)
         files = [*(each for each in before if name_of(each) not in gone), *added, *kept]
         if (version := _written(delta, root / table, files, commit, alteration)) is not None:
             return version, alteration
@@ -264,30 +269,32 @@ def _written(
     return delta.version() + 1 if write_version(delta, path, new, gone, commit.time_ms, commit.sequence) else None
 
 
-def _given_up(root: Path, table: str, commit: Commit, files: Sequence[DataFile]) -> tuple[set[str], list[DataFile]]:
+def _given_up(
+    root: Path, delta: DeltaTable, commit: Commit, files: Sequence[DataFile]
+) -> tuple[set[str], list[DataFile]]:
     """Return a growing table's files that have rows of commits given up by `commit`, and files with their other rows.
 
-    A damaged commit that was given up may have been published. Its files bear its number, until somebody merges them
-    with others (`optimize`). Then the other rows of such a file are written to a new file, which may be merged again.
+    A damaged commit that was given up may have been published, and somebody may have merged its files with others
+    (`optimize`). Then the other rows of such a file are written to a new file, which may be merged again.
 
     Raises:
         SnapshotDamaged: a merged file cannot be read.
 
-    Cost: only if `commit` gives up others, reads one column of each merged file.
+    Cost: only if `commit` gives up others, reads one column of each merged file that may have rows of both.
     """
     if commit.after == commit.sequence - 1:
         return set(), []
     gone: set[str] = set()
     kept: list[DataFile] = []
-    for name in sorted(map(name_of, files)):
-        number = name.partition("-")[0]
-        if number.isdecimal():
-            if commit.after < int(number) < commit.sequence:
-                gone.add(name)
-        elif (others := _other_rows(root / table / name, table, commit)) is not None:
-            gone.add(name)
+    for file, first, last in parts_among(delta, files):
+        if first >= commit.sequence or last <= commit.after:
+            continue
+        if (commit.after < first and last < commit.sequence) or not is_there(root, file):
+            gone.add(name_of(file))
+        elif (others := _other_rows(root / file.path, file.table, commit)) is not None:
+            gone.add(name_of(file))
             if others.num_rows:
-                kept.append(write_rows(root, table, "kept", others))
+                kept.append(write_rows(root, file.table, "kept", others))
     return gone, kept
 
 

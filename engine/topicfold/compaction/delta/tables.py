@@ -9,13 +9,14 @@ import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
-from topicfold.compaction.delta.alterations import last_own_version
+from topicfold.compaction.delta.alterations import files_of, last_own_version
 from topicfold.compaction.delta.statistics import statistics_of
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.commits import DataFile
@@ -27,6 +28,14 @@ from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS
 _TOLD_OF = "delta.dataSkippingStatsColumns"
 """Where a table does not say of which columns its files have statistics, deltalake 1.6.6 takes all others to be null:
 whoever asked for a name through Arrow or pandas was told that there is no such row."""
+
+
+class Part(NamedTuple):
+    """A file of a table that grows, and the first and the last commit that it has rows of."""
+
+    file: DataFile
+    first: int
+    last: int
 
 
 def opened(root: Path, table: str) -> DeltaTable:
@@ -108,6 +117,35 @@ def commit_in(delta: DeltaTable) -> int:
 def files_in(delta: DeltaTable) -> set[str]:
     """Return the names of the files that make up this version of a table."""
     return set(pa.table(delta.get_add_actions(flatten=True))["path"].to_pylist())
+
+
+def parts_among(delta: DeltaTable, files: Sequence[DataFile]) -> Sequence[Part]:
+    """Return `files` of a table that grows as parts, sorted by name; `delta` is a version of the table.
+
+    The names of the job's files begin with their commit. Of merged ones Delta's statistics tell the commits; where
+    these are missing, as somebody else merged files, they may be any that the table has recorded.
+    """
+    actions = pa.table(delta.get_add_actions(flatten=True)).to_pylist()
+    told = {row["path"]: (row.get("min.sequence"), row.get("max.sequence")) for row in actions}
+    recorded = commit_in(delta)
+    parts = []
+    for file in sorted(files):
+        number = name_of(file).partition("-")[0]
+        first, last = (int(number),) * 2 if number.isdecimal() else told.get(name_of(file), (None, None))
+        parts.append(Part(file, 0, recorded) if first is None or last is None else Part(file, first, last))
+    return parts
+
+
+def parts_now(root: Path, table: str) -> Sequence[Part]:
+    """Return the parts of a table that grows, as it is now; none if there is no such table.
+
+    Raises:
+        SnapshotDamaged: its Delta log cannot be read.
+    """
+    if not DeltaTable.is_deltatable(str(root / table)):
+        return []
+    delta = _delta(root / table)
+    return parts_among(delta, files_of(delta, table))
 
 
 def active_files(root: Path, table: str) -> set[str]:

@@ -68,7 +68,7 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
     files = [
         *write_topics(plan, routes, pa.concat_tables([changed.rows, topic_rows(gone)])),
         *write_changes(plan, records, fold, candidates, mine),
-        *write_ends(plan, records, ends, unlabelled(ends, fold, candidates, prior), owners),
+        *(write_ends(plan, records, ends, unlabelled(ends, fold, candidates, prior), owners) if ends else ()),
     ]
     operations, passed = _topic_operations(records, fold, whole=plan.whole_operations)
     stopwatch.lap("writing")

@@ -19,7 +19,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from topicfold.compaction.spark.errors import naming_lost_jvm
-from topicfold.compaction.spark.java_output import kept_while_starting
+from topicfold.compaction.spark.java_output import fatal_in, kept_while_starting
 from topicfold.compaction.spark.scratch import own_scratch
 from topicfold.errors import BadSetting
 from topicfold.process.file_limit import want_files
@@ -82,6 +82,8 @@ _JAVA_HINT = (
     "the PATH, and settings that it knows."
 )
 _JAVA_CLASS = re.compile(r"^[\w.$]+: ")
+_UNFETCHED = re.compile(r"unresolved dependency|download failed")
+"""How Ivy begins what it says of something that it could not fetch."""
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What `spark-submit` sets for the program that it runs, on whatever machine."""
 
@@ -127,10 +129,10 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
             session: SparkSession = asyncio.run(call_in_own_thread("spark-start", _started, conf, is_alone))
             session.sparkContext.setLogLevel("ERROR")
     except (OSError, PySparkRuntimeError, Py4JJavaError) as error:
-        raise BadSetting(
-            f"Spark does not start: {_said_of(error)}",
-            hint=_JAVA_HINT + (_fetch_hint() if fetches else ""),
-        ) from error
+        said = _said_of(error)
+        packages = chosen.get("spark.jars.packages")
+        hint = _fetch_hint(packages) if packages and _UNFETCHED.match(said) else _JAVA_HINT
+        raise BadSetting(f"Spark does not start: {said}", hint=hint) from error
     return session
 
 
@@ -149,17 +151,16 @@ def _said_of(error: Exception) -> str:
     if isinstance(error, Py4JJavaError):
         first: str = error.java_exception.toString().splitlines()[0]
         return _JAVA_CLASS.sub("", first)
-    return str(error) if isinstance(error, OSError) else "what it said is above"
+    return str(error) if isinstance(error, OSError) else fatal_in(error) or "what it said is above"
 
 
-def _fetch_hint() -> str:
-    """Return the rest of the hint if the connector is fetched: if that fails, Spark only says that Java ended."""
+def _fetch_hint(packages: str) -> str:
+    """Return the hint if `packages`, or what they need, cannot be fetched."""
     return (
-        f" It also has to fetch {kafka_package()}: where that is an unresolved dependency above, Maven cannot be "
-        "reached, or has none for this version of PySpark. Then name jars that are here "
-        "(--spark-setting spark.jars=a.jar,b.jar); in the second case a PySpark whose connector is there will do, too "
-        f"(pip install pyspark=={_TESTED_PYSPARK}). Where a download failed from local-m2-cache, remove that directory "
-        "of Maven's repository, which has no jar."
+        f"It fetches {packages}, and Maven cannot be reached, or has none for this version of PySpark. Name jars that "
+        "are here (--spark-setting spark.jars=a.jar,b.jar); in the second case a PySpark whose connector is there will "
+        f"do, too (pip install pyspark=={_TESTED_PYSPARK}). Where a download failed from local-m2-cache, remove "
+        "that directory of Maven's repository, which has no jar. --debug shows all that Spark said."
     )
 
 
