@@ -189,6 +189,18 @@ def test_what_belongs_to_one_version_stands_under_it_where_a_rollback_asks(
     assert second == f"  {' ' * len(version)}  labels.b: – → y"
 
 
+def test_a_rollback_across_a_deletion_shows_what_comes_back_and_that_messages_do_not(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.delete_topic("orders")
+    client.create_topic("orders", partitions=3)
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    first, second, question = run("rollback", "orders", "--to", orders[1]).err.splitlines()[:3]
+    assert (first, second) == ("  labels.team: – → pay", "  labels.tier: – → gold")
+    assert question.startswith(f"This makes orders as in version {orders[1]}, of before it was deleted; partitions")
+    assert "no message comes back" in question
+
+
 def test_nothing_that_a_rollback_undoes_steers_the_terminal_of_whoever_is_asked(
     run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,6 +269,12 @@ def test_without_a_terminal_nobody_is_asked(
     monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
     done = run("rollback", "orders", "--to", orders[0])
     assert (done.code, done.err, client.get_labels("orders")["tier"]) == (0, f"rolled back {ORDERS}\n", "lead")
+
+
+def test_whoever_names_no_version_is_told_what_shows_them(run: Run) -> None:
+    assert run("rollback", "orders").err.endswith(
+        "; the versions are in 'topicfold history TOPIC', or 'topicfold namespaces history NAMESPACE'\n"
+    )
 
 
 def test_an_unknown_version_says_which_come_nearest(run: Run, orders: list[str], client: Client) -> None:

@@ -58,7 +58,7 @@ def test_going_back_restores_a_version_and_warns_of_what_kafka_deletes(
     again = run("namespaces", "rollback", SPACE, "--to", versions[1], "--yes")
     assert f"it was as in version {versions[1]} before" in again.err
     lowered = run("namespaces", "rollback", SPACE, "--to", versions[2], "--yes")
-    assert "Kafka then deletes what is beyond it" in lowered.err
+    assert "that keeps less than before: Kafka then deletes the rest" in lowered.err
 
 
 def test_going_back_shows_what_it_undoes_before_it_asks(
@@ -68,6 +68,7 @@ def test_going_back_shows_what_it_undoes_before_it_asks(
     asked = run("namespaces", "rollback", SPACE, "--to", versions[1])
     assert asked.code == 1
     assert "policies.retentionPolicies.retentionTimeInMinutes: 10080 → 60" in asked.err
+    assert "where that keeps less than before, Kafka then deletes the rest" in asked.err.partition("This undoes")[0]
     assert f"This undoes 1 change of {SPACE} since version {versions[1]}; its topics and grants stay." in asked.err
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     assert run("namespaces", "rollback", SPACE, "--to", versions[1]).code == 0

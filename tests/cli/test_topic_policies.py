@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.client.served import serving
+from tests.terminal import Terminal
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.policies.output import value_line
 from topicfold.client import Client
@@ -258,8 +259,8 @@ def test_a_change_that_changes_nothing_says_so(run: Run) -> None:
     [
         (
             "set-retention orders -t 9d -s -1",
-            "'topicfold enforce' writes it into Kafka, while that runs; Kafka then deletes what is beyond it, "
-            "and no rollback brings that back",
+            "'topicfold enforce' writes it into Kafka, while that runs; where that keeps less than before, Kafka then "
+            "deletes the rest, and no rollback brings that back",
         ),
         ("set-retention orders -t -1 -s -1", "'topicfold enforce' writes it into Kafka, while that runs"),
         ("set-max-message-size orders -m 9K", "'topicfold enforce' writes it into Kafka, while that runs"),
@@ -268,7 +269,11 @@ def test_a_change_that_changes_nothing_says_so(run: Run) -> None:
             "'topicfold enforce' writes it into Kafka, while that runs; Kafka then keeps only the last message of each "
             "key, and takes none without a key",
         ),
-        ("set-compaction-threshold orders -t 0", "'topicfold enforce' writes it into Kafka, while that runs"),
+        (
+            "set-compaction-threshold orders -t 0",
+            "'topicfold enforce' writes it into Kafka, while that runs; topics that Kafka compacted until now then "
+            "lose what is beyond their retention, and are not compacted again when this is removed",
+        ),
         ("set-retention orders -t 0 -s 0", "it is not enforced: Kafka has nothing like this value"),
         ("set-message-ttl orders -t 99", "it is not enforced: Kafka has nothing like it"),
     ],
@@ -283,34 +288,54 @@ def test_a_policy_that_was_set_says_who_enforces_it(run: Run, words: str, said: 
 
 
 def test_whoever_has_less_kept_than_before_is_told_that_kafka_deletes_the_rest(run: Run) -> None:
-    beyond_it = "; Kafka then deletes what is beyond it, and no rollback brings that back"
-    beyond_another = beyond_it.replace("it,", "the retention that applies instead,")
     written = "'topicfold enforce' writes it into Kafka, while that runs"
+    less = f"{written}; that keeps less than before: Kafka then deletes the rest, and no rollback brings that back"
+    perhaps = UNTOLD.rstrip()
     [version] = run("history", "orders", "--limit", "1", "-o", "name").out.split()
 
     def told(*words: str) -> str:
         return "".join(run(*words).err.splitlines()[1:])
 
-    for group, name in (("namespaces", "public/default"), ("topicPolicies", "orders")):
-        assert told(group, "set-retention", name, "-t", "9d", "-s", "1G") == written + beyond_it
-        assert told(group, "set-retention", name, "-t", "8d", "-s", "2G") == written + beyond_it
+    for group, name, first in (("namespaces", "public/default", perhaps), ("topicPolicies", "orders", less)):
+        assert told(group, "set-retention", name, "-t", "9d", "-s", "1G") == first
+        assert told(group, "set-retention", name, "-t", "8d", "-s", "2G") == less
         assert told(group, "set-retention", name, "-t", "9d", "-s", "-1") == written
     assert told("rollback", "orders", "--to", version, "--yes") == ""
     run("topicPolicies", "set-retention", "orders", "-t", "-1", "-s", "-1")
-    assert told("rollback", "orders", "--to", version, "--yes") == written + beyond_it
+    assert told("rollback", "orders", "--to", version, "--yes") == less
     run("topicPolicies", "set-retention", "orders", "-t", "-1", "-s", "-1")
-    assert told("topicPolicies", "remove-retention", "orders") == written + beyond_it
+    assert told("topicPolicies", "remove-retention", "orders") == less
     run("topicPolicies", "set-retention", "orders", "-t", "-1", "-s", "-1")
-    assert told("topicPolicies", "delete", "orders") == written + beyond_it
-    assert told("topicPolicies", "set-retention", "orders", "-t", "0", "-s", "0") == written + beyond_another
+    assert told("topicPolicies", "delete", "orders") == less
+    assert told("topicPolicies", "set-retention", "orders", "-t", "0", "-s", "0") == perhaps
     run("topicPolicies", "remove-retention", "orders")
-    assert told("namespaces", "remove-retention", "public/default") == written + beyond_another
+    assert told("namespaces", "remove-retention", "public/default") == perhaps
+
+
+def test_whoever_ends_a_compaction_is_told_that_kafka_may_delete_messages(run: Run) -> None:
+    compacted = ("topicPolicies", "set-compaction-threshold", "orders", "-t", "1G")
+    for words in (("remove-compaction-threshold", "orders"), ("delete", "orders")):
+        assert run(*compacted).code == 0
+        assert run("topicPolicies", *words).err.endswith(f" from {TOPIC}\n{UNTOLD}")
+
+
+def test_before_it_asks_a_rollback_tells_what_kafka_then_deletes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    less = "that keeps less than before: Kafka then deletes the rest"
+    run("topicPolicies", "set-retention", "orders", "-t", "1h", "-s", "-1")
+    [version] = run("history", "orders", "--limit", "1", "-o", "name").out.split()
+    run("topicPolicies", "set-retention", "orders", "-t", "7d", "-s", "-1")
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    before, asked, after = run("rollback", "orders", "--to", version).err.partition("This undoes 1 change")
+    assert (less in before, bool(asked), less in after) == (True, True, False)
+    assert "rolled back" in after
+    run("topicPolicies", "delete", "orders")
 
 
 def test_a_change_is_told_before_it_is_asked_what_kafka_then_deletes(
     run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = {"policies": {"retentionPolicies": {"value": None, "enforcedBy": "nothing"}}}
+    nothing = {"value": None, "enforcedBy": "nothing"}
+    before = {"policies": {"retentionPolicies": nothing, "compactionThreshold": nothing}}
     told: list[str] = []
 
     def gone(*_: object) -> object:

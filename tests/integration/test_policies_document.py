@@ -69,9 +69,14 @@ def test_topics_get_labels_of_their_names_where_these_follow_the_convention(tmp_
     with running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,), Client(node.url) as client:
         for name in ("payments.prod.orders", "payments.prod.orders.retry", "payments.orders", "legacy"):
             client.create_topic(name, labels={"tier": "gold"})
+        client.create_topic("payments.prod.trial", labels={"tier": "gold", "env": "staging"})
         run(sys.executable, "-c", CONVENTION.replace("Client()", f"Client({node.url!r})"), directory=tmp_path)
         topicfold = f"{shlex.quote(sys.executable)} -m topicfold --url {node.url} "
         run("sh", "-ec", f"{topicfold} policies apply -f names.json", directory=tmp_path)
         found = {topic.name.rpartition("/")[2]: dict(topic.labels) for topic in client.topics("team,env,tier=gold")}
     labels = {"team": "payments", "env": "prod", "tier": "gold"}
-    assert found == {"payments.prod.orders": labels, "payments.prod.orders.retry": labels}
+    assert found == {
+        "payments.prod.orders": labels,
+        "payments.prod.orders.retry": labels,
+        "payments.prod.trial": labels | {"env": "staging"},
+    }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from topicfold.server.announcement import announce_server
 from topicfold.server.run import listen
@@ -52,7 +53,7 @@ def test_the_announcement_is_of_whole_lines(
     ("host", "settings", "at"),
     [
         ("127.0.0.1", {}, ""),
-        ("127.0.0.1", {"tls_cert_file": "cert.pem"}, " --url https://127.0.0.1:8080"),
+        ("127.0.0.1", {"tls_cert_file": "cert.pem"}, " --url https://127.0.0.1:8080 --tls-ca-file FILE"),
         ("127.0.0.5", {}, " --url http://127.0.0.5:8080"),
         ("0.0.0.0", {}, ""),
         ("::", {}, " --url http://[::1]:8080"),
@@ -81,9 +82,7 @@ def test_the_commands_that_are_announced_may_lie_in_a_path_with_spaces(
 
 
 @pytest.mark.parametrize(("topic", "warned"), [("__change_events", False), ("__labels", False), ("labels", True)])
-def test_a_log_in_a_topic_that_looks_like_an_ordinary_one_is_warned_of(
-    capsys: pytest.CaptureFixture[str], topic: str, warned: bool
-) -> None:
-    with listen(Settings(port=0)) as listener:
+def test_a_log_in_a_topic_that_looks_like_an_ordinary_one_is_warned_of(topic: str, warned: bool) -> None:
+    with capture_logs() as lines, listen(Settings(port=0)) as listener:
         announce_server(Settings(kafka_bootstrap="b:9092", kafka_topic=topic), listener)
-    assert ("log_topic_is_ordinary" in capsys.readouterr().out) == warned
+    assert ("log_topic_is_ordinary" in [line["event"] for line in lines]) == warned

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,8 +79,8 @@ _PASSED_OVER_SHOWN = 10
 
 
 def _tell(session: Session, report: Report) -> None:
-    """Print one report at once."""
-    session.output.show_event(report.data, report.name, report.line)
+    """Print one report at once, for people with the time."""
+    session.output.show_event(report.data, report.name, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {report.line}")
 
 
 def _end(session: Session, reports: list[Report], topics: int) -> ExitCode:

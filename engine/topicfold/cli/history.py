@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,13 +20,16 @@ from topicfold.text.counting import counted
 if TYPE_CHECKING:
     from topicfold.client import Written
     from topicfold.client.call import Call, ChangeOptions
-    from topicfold.client.history_answers import FieldChange, HistoryEntry, HistoryPage
+    from topicfold.client.history_answers import HistoryEntry, HistoryPage
 
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Maximum number of changes to show.")]
 To = Annotated[
     str,
     typer.Option(
-        "--to", metavar="VERSION", help="A VERSION of the history, or an ETag.", autocompletion=complete_versions
+        "--to",
+        metavar="VERSION",
+        help="A VERSION of the history, or an ETag.",
+        autocompletion=complete_versions,
     ),
 ]
 
@@ -130,8 +133,9 @@ def _roll_back(session: Session, subject: _Subject, to: str, yes: bool) -> None:
 
     warning = warning_after(session, subject.name)
     changes = session.changes
-    if not yes and is_somebody_there():
-        changes["if_match"] = changes.get("if_match") or _confirm(session, subject, to)
+    if not yes and not changes.get("if_match") and is_somebody_there():
+        changes["if_match"] = _confirm(session, subject, to)
+        warning = lambda: ""  # noqa: E731 -- it was told before the question
     written = session.client.perform(subject.roll_back(subject.given, to, changes))
     session.show_change("rolled back", subject.name, written, f"it was as in version {to} before", warning)
 
@@ -163,26 +167,55 @@ def _entries(ask: Callable[..., HistoryPage], limit: int) -> tuple[list[HistoryE
 
 
 def _confirm(session: Session, subject: _Subject, to: str) -> str | None:
-    """Show what going back would change; return the ETag of what it would be done to once somebody said yes.
+    """Show what going back would change, and warn of what Kafka then deletes; return the ETag once somebody said yes.
 
-    None where the history can be told no more.
+    It is of what it would be done to; None where the history can be told no more.
 
     Raises:
         Exit: they said no.
         TopicfoldError: the server would refuse it.
     """
+    from topicfold.cli.retention_warning import warning_before
     from topicfold.client.call import tried
 
     session.client.perform(tried(subject.roll_back(subject.given, to, {})))
     entries, _, _ = _entries(subject.ask, _MAX_LOOKED_AT)
     undone = _after(entries, to)
-    width = max((len(str(entry.offset)) for entry in undone), default=0)
-    for entry in undone:
-        for version, *others in _rows(entry):
-            session.output.detail(f"  {'  '.join((version.ljust(width), *filter(None, others)))}")
-    count = f"{counted(len(undone), 'change')} of" if undone else "whatever changed on"
-    require_yes(f"This undoes {count} {subject.given} since version {to}; {subject.stays} stay.")
+    version = entries[len(undone)].offset if undone else to
+    if "://" in subject.name and any(entry.kind == "deleted" for entry in undone):
+        for text in _restored(session, subject.name, version):
+            session.output.detail(f"  {text}")
+        question = (
+            f"This makes {subject.given} as in version {to}, of before it was deleted; {subject.stays} stay, and no "
+            "message comes back."
+        )
+    else:
+        for line in _lines(undone):
+            session.output.detail(line)
+        count = f"{counted(len(undone), 'change')} of" if undone else "whatever changed on"
+        question = f"This undoes {count} {subject.given} since version {to}; {subject.stays} stay."
+    if warning := warning_before(session, subject.name, version, undone):
+        session.output.warning(warning)
+    require_yes(question)
     return entries[0].etag if entries else None
+
+
+def _restored(session: Session, topic: str, version: int | str) -> Iterator[str]:
+    """Yield what a topic that was made anew gets back of an earlier life, a text for each member."""
+    from topicfold.model.differences import part_differences
+
+    now, past = session.client.get_topic(topic), session.client.get_topic_at(topic, version)
+    for member in ("labels", "properties", "policies"):
+        for each in part_differences((member,), getattr(now, member), getattr(past, member)):
+            yield _difference_text(*each.shown)
+
+
+def _lines(entries: Sequence[HistoryEntry]) -> Iterator[str]:
+    """Yield the lines that tell changes, what belongs to one version under it."""
+    width = max((len(str(entry.offset)) for entry in entries), default=0)
+    for entry in entries:
+        for version, *others in _rows(entry):
+            yield f"  {'  '.join((version.ljust(width), *filter(None, others)))}"
 
 
 def _after(entries: Sequence[HistoryEntry], to: str) -> Sequence[HistoryEntry]:
@@ -210,10 +243,13 @@ def change_texts(entry: HistoryEntry) -> list[str]:
     """Return what a change was, a text for each member; of one that nobody is to be told of, none."""
     if entry.changes is None:
         return [f"{entry.kind} (what it was cannot be read)"]
-    changed = [_STEPS.get(each.new, "") if each.path == _STEP else _change_text(each) for each in entry.changes]
+    changed = [
+        _STEPS.get(each.new, "") if each.path == _STEP else _difference_text(each.path, each.old, each.new)
+        for each in entry.changes
+    ]
     changed = list(filter(None, changed))
     return changed if entry.kind == "changed" else [entry.kind, *changed]
 
 
-def _change_text(change: FieldChange) -> str:
-    return f"{'.'.join(change.path)}: {value_text(change.old)} → {value_text(change.new)}"
+def _difference_text(path: Sequence[str], old: Any, new: Any) -> str:
+    return f"{'.'.join(path)}: {value_text(old)} → {value_text(new)}"

@@ -77,11 +77,16 @@ def summed_up(steps: Sequence[Step]) -> str:
 
 
 def _rows(step: Step) -> Iterator[tuple[str, str, str]]:
-    texts = [("(topic)", "a new topic")] if step.etag is None else []
+    texts = [("(topic)", _new(step))] if step.etag is None else []
     texts += [(".".join(each.path), _change(each.shown)) for each in step.differences]
     texts = texts or [("(topic)", step.problem)]
     for number, (field, change) in enumerate(texts):
         yield step.name if number == 0 else "", field, change
+
+
+def _new(step: Step) -> str:
+    partitions = step.body.get("partitions")
+    return f"a new topic with {counted(partitions, 'partition')}" if partitions else "a new topic"
 
 
 def _change(found: Difference) -> str:

@@ -27,6 +27,13 @@ _LOOKS: Mapping[str, re.Pattern[str]] = {
 """How values look of options that are easily forgotten, by parameter. One of which there is one holds several."""
 
 
+_FOUND: Mapping[str, str] = {
+    "bootstrap": "; it names brokers of the Kafka cluster, as --kafka or --cluster-bootstrap of 'topicfold serve' does",
+    "to": "; the versions are in 'topicfold history TOPIC', or 'topicfold namespaces history NAMESPACE'",
+}
+"""Where a value is found of options that are required, by parameter."""
+
+
 def say_more(error: typer.TyperException, ctx: typer.Context) -> None:
     """Have an error of the parser know its command, whose help tells more, and offer what may be meant by an option."""
     error.ctx = ctx  # type: ignore[attr-defined]  # the parser leaves it out where an option lacks its value
@@ -59,10 +66,9 @@ def said_of_argument(error: typer.TyperException) -> str:
 
 
 def said_of_missing(error: typer.TyperException) -> str:
-    """Return the end of a hint: where a value is found that was left out, and that no server tells."""
-    if not hasattr(error, "param_type") or getattr(getattr(error, "param", None), "name", "") != "bootstrap":
-        return ""
-    return "; it names brokers of the Kafka cluster, as --kafka or --cluster-bootstrap of 'topicfold serve' does"
+    """Return the end of a hint: where a value is found that was left out."""
+    name = getattr(getattr(error, "param", None), "name", "") if hasattr(error, "param_type") else ""
+    return _FOUND.get(name, "")
 
 
 def require_no_value_astray(ctx: typer.Context, given: Mapping[str, Any], astray: Sequence[Any]) -> None:

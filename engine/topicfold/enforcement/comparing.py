@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from topicfold.cluster.port import Configuration
 from topicfold.enforcement.wishes import Wish
-from topicfold.model.policy.kafka_settings import CLEANUP_POLICY, MAX_MESSAGE_BYTES, SETTINGS, is_met, lowers
+from topicfold.model.policy.kafka_settings import CLEANUP_POLICY, MAX_MESSAGE_BYTES, SETTINGS, is_met, keeps_less
 from topicfold.model.policy.resolve import Origin
 
 
@@ -35,11 +35,7 @@ class Difference:
         """
         if self.setting == MAX_MESSAGE_BYTES or (self.setting != CLEANUP_POLICY and not self.trims):
             return False
-        if self.new is None:
-            return None
-        if self.setting == CLEANUP_POLICY:
-            return not set(self.new.split(",")) <= set(self.old.split(","))
-        return lowers(self.old, self.new)
+        return keeps_less(self.setting, self.old, self.new)
 
 
 def asked_for(wish: Wish, configuration: Configuration) -> Iterator[Difference]:

@@ -54,6 +54,8 @@ def to_try(settings: Settings, listener: socket.socket, *commands: str) -> str:
     host, port = listener.getsockname()[:2]
     here = _url(settings, _FROM_HERE.get(host, host), port)
     at = "" if here == _DEFAULT_URL else f" --url {here}"
+    if settings.tls_cert_file is not None:
+        at += " --tls-ca-file FILE"
     if settings.has_authentication:
         at += " --token-file FILE"
     program = _program()

@@ -129,6 +129,14 @@ def test_what_a_file_no_longer_says_of_a_part_is_gone_once_it_is_applied(
     assert after.policies == {"local": {"retentionPolicies": RETENTION}, "global": {}}
 
 
+def test_a_new_topic_s_number_of_partitions_is_part_of_the_difference(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "new.yaml"
+    file.write_text("topics: [{name: orders, partitions: 12}, {name: plain}]")
+    orders, plain = run("policies", "diff", "-f", str(file)).out.splitlines()[1:]
+    assert orders.endswith("  a new topic with 12 partitions")
+    assert plain.endswith("  a new topic")
+
+
 def test_a_difference_is_a_table_and_exit_code_1(run: Run, changed: Path) -> None:
     shown = run("policies", "diff", "-f", str(changed))
     assert shown.code == 1

@@ -21,10 +21,16 @@ from topicfold.errors import InvalidRequest
 from topicfold.model.names import NON_PERSISTENT
 from topicfold.model.policy.changes import RETENTION
 from topicfold.model.policy.description import EnforcedBy, Policy
-from topicfold.model.policy.kafka_settings import CLEANUP_POLICY, NOT_COMPACTED, kafka_settings
+from topicfold.model.policy.kafka_settings import CLEANUP_POLICY, COMPACTION, NOT_COMPACTED, kafka_settings
 from topicfold.model.policy.options import Command
 from topicfold.model.policy.table import BY_NAME, POLICIES
 from topicfold.model.policy.values import MapOf, Text
+
+_COMPACTED = "Kafka then keeps only the last message of each key, and takes none without a key"
+_UNCOMPACTED = (
+    "topics that Kafka compacted until now then lose what is beyond their retention, and are not compacted again when "
+    "this is removed"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,7 @@ def _setting(place: Place, policy: Policy, command: Command) -> Made:
         meant, entry = _meant(policy, command, given)
         value = stated_value(command.options, policy.kind, given) if command.options else command.fixed
         name = place.name(given)
-        warning = _warning_after(session, name, meant)
+        warning = warning_after(session, name) if meant.name == RETENTION else lambda: ""
         written = place.set(session, meant, entry, given, value)
         what, said = _what(meant, entry, given), change_line(value)
         done, already = f"set {what} to {said} on", f"its {what} was {said} before"
@@ -119,10 +125,6 @@ def _setting(place: Place, policy: Policy, command: Command) -> Made:
     return Made(with_parameters(set_it, parameters, help_text, example), CHANGE_OPTIONS)
 
 
-def _warning_after(session: Session, name: str, policy: Policy) -> Callable[[], str]:
-    return warning_after(session, name) if policy.name == RETENTION else lambda: ""
-
-
 def _enforcement(name: str, policy: Policy, value: Any) -> str:
     """Return what has to be known of a value that was set on `name`: Topicfold itself does not act on it."""
     if policy.enforced_by is EnforcedBy.NOTHING:
@@ -132,9 +134,10 @@ def _enforcement(name: str, policy: Policy, value: Any) -> str:
         return "it is not enforced: Kafka has nothing like this value"
     if name.startswith(f"{NON_PERSISTENT}://"):
         return "it is not enforced: non-persistent topics have no Kafka topic"
-    if settings.get(CLEANUP_POLICY, NOT_COMPACTED) != NOT_COMPACTED:
-        return f"{WRITTEN}; Kafka then keeps only the last message of each key, and takes none without a key"
-    return WRITTEN
+    cleanup = settings.get(CLEANUP_POLICY)
+    if cleanup is None:
+        return WRITTEN
+    return f"{WRITTEN}; {_UNCOMPACTED if cleanup == NOT_COMPACTED else _COMPACTED}"
 
 
 def _set_help(policy: Policy, noun: str) -> str:
@@ -147,7 +150,7 @@ def _removing(place: Place, policy: Policy, command: Command) -> Made:
     def remove(session: Session, **given: Any) -> None:
         meant, entry = _meant(policy, command, given)
         name = place.name(given)
-        warning = _warning_after(session, name, meant)
+        warning = warning_after(session, name) if meant.name in (RETENTION, COMPACTION) else lambda: ""
         written = place.remove(session, meant, entry, given)
         what = _what(meant, entry, given)
         session.show_change(f"removed {what} from", name, written, f"its {what} was not set", warning)

@@ -129,8 +129,8 @@ def topic_problems(
     if fewest < REPLICAS:
         is_advice = len(brokers) < REPLICAS
         repair = (
-            f"enough to try things out; to keep the log when a disk fails, run {REPLICAS} brokers: this then shows the "
-            f"commands that make {REPLICAS} copies"
+            f"to keep the log when a disk fails, run {REPLICAS} brokers: this then shows the commands that make "
+            f"{REPLICAS} copies; to try things out, it is enough as it is"
             if is_advice
             else _copying(bootstrap, topic, replicas, brokers)
         )

@@ -110,12 +110,25 @@ def is_met(setting: str, told: str, found: str) -> bool:
     return found == told or (setting == CLEANUP_POLICY and sorted(found.split(",")) == sorted(told.split(",")))
 
 
-def lowers(old: str, new: str) -> bool | None:
-    """Return whether a topic keeps less by the limit `new` than by `old`; None where `old` is none that Kafka tells.
+def keeps_less(setting: str, old: str | None, new: str | None) -> bool | None:
+    """Return whether a topic keeps less by the value `new` of a setting than by `old`.
 
-    >>> lowers("-1", "60000"), lowers("60000", "-1"), lowers("None", "60000")
-    (True, False, None)
+    None where one is not known: it is Kafka's own, or Kafka does not tell it.
+
+    >>> keeps_less("retention.ms", "-1", "60000"), keeps_less("retention.ms", None, "-1")
+    (True, False)
+    >>> keeps_less("cleanup.policy", "compact", "delete"), keeps_less("cleanup.policy", None, "delete")
+    (True, None)
     """
+    if new is None:
+        return None
+    if setting != CLEANUP_POLICY:
+        return lowers(old or "", new)
+    return None if old is None else not set(new.split(",")) <= set(old.split(","))
+
+
+def lowers(old: str, new: str) -> bool | None:
+    """Return whether a topic keeps less by the limit `new` than by `old`; None where `old` is none that Kafka tells."""
     if int(new) < 0:
         return False
     try:
