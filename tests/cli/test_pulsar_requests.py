@@ -85,8 +85,9 @@ def test_a_command_sends_what_pulsars_own_sends(bare_run: Run, requests: list[Se
     ran = bare_run(*words.split())
     assert ran.code == 0, ran.err
     expected = RECORDED[words]
-    # Beside a change of retention, what applies is read, to warn where less is kept.
-    reads_too = any(each in words for each in (" set-retention ", " remove-retention ", "topicPolicies delete "))
+    # Beside a change by which Kafka may delete, what applies is read, to warn where less is kept.
+    reading = (" set-retention ", " remove-retention ", " remove-compaction-threshold ", "topicPolicies delete ")
+    reads_too = any(each in words for each in reading)
     assert [each for each in requests if each.method == expected.method or not reads_too] == [expected]
 
 

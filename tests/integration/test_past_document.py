@@ -13,7 +13,7 @@ import pytest
 from tests.integration.command import environment_in
 from tests.integration.node import running
 from tests.markdown import code_blocks
-from tests.snapshot.making import compacted
+from tests.snapshot.making import compacted_further
 from topicfold.log.sqlite import SqliteLog
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,8 @@ async def compact(log_file: Path, root: Path) -> None:
     """Write two commits, so that all before the first may be trimmed."""
     log = await SqliteLog.open(log_file)
     ends = await log.end_offsets()
-    await compacted(log, root, {partition: max(end - 1, 0) for partition, end in ends.items()})
+    for until in ({partition: max(end - 1, 0) for partition, end in ends.items()}, None):
+        await compacted_further(log, root, until)
     await log.close()
 
 
