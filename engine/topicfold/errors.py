@@ -317,7 +317,7 @@ class PreconditionFailed(Reread):
     """If-Match does not name the current version, which is `values["current"]`; or If-None-Match requires none."""
 
     code = "precondition_failed"
-    default_hint = "Read the topic again and send If-Match with its ETag."
+    default_hint = "Read it again and send If-Match with its ETag."
 
 
 class AlreadyExists(Reread):

@@ -201,6 +201,21 @@ def test_a_rollback_across_a_deletion_shows_what_comes_back_and_that_messages_do
     assert "no message comes back" in question
 
 
+def test_a_rollback_of_a_namespace_across_a_deletion_shows_what_comes_back_and_that_topics_do_not(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.create_namespace("public/pay")
+    client.patch_namespace("public/pay", {"policies": {"messageTTLInSeconds": 9}, "properties": {"owner": "ann"}})
+    version = str(client.namespace_history("public/pay").entries[0].offset)
+    client.grant_on_namespace("public/pay", "bob", ["admin"])
+    client.delete_namespace("public/pay")
+    client.create_namespace("public/pay")
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    asked = run("namespaces", "rollback", "public/pay", "--to", version).err
+    assert asked.splitlines()[:2] == ["  properties.owner: – → ann", "  policies.messageTTLInSeconds: – → 9"]
+    assert "of before it was deleted; its topics and grants stay, and no topic comes back. Continue?" in asked
+
+
 def test_nothing_that_a_rollback_undoes_steers_the_terminal_of_whoever_is_asked(
     run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

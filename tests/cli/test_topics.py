@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
 from tests.cli.conftest import Run
+from tests.terminal import Terminal
 from topicfold.build import build_id
 from topicfold.client import Client
 from topicfold.errors import Forbidden
@@ -126,7 +128,10 @@ def test_partitioned_topics_are_made_grown_and_deleted_by_their_own_commands(run
     assert run("topics", "delete-partitioned-topic", "orders").code == 0
 
 
-def test_a_topic_that_is_made_again_says_how_to_restore_what_it_had(run: Run, client: Client) -> None:
+def test_a_topic_that_is_made_again_says_how_to_restore_what_it_had(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     client.create_topic("orders", labels={"tier": "gold"})
     client.delete_topic("orders")
     told = run("topics", "create", "orders").err.splitlines()
@@ -136,7 +141,19 @@ def test_a_topic_that_is_made_again_says_how_to_restore_what_it_had(run: Run, cl
     assert client.get_labels("orders") == {"tier": "gold"}
 
 
-def test_a_topic_that_is_made_again_after_one_that_had_nothing_says_nothing_of_it(run: Run, client: Client) -> None:
+@pytest.mark.usefixtures("nobody")
+def test_a_script_that_makes_a_topic_again_does_not_ask_for_a_past_that_it_may_not_read(
+    run: Run, client: Client
+) -> None:
+    client.create_topic("orders", labels={"tier": "gold"})
+    client.delete_topic("orders")
+    assert run("topics", "create", "orders").err == "created persistent://public/default/orders\n"
+
+
+def test_a_topic_that_is_made_again_after_one_that_had_nothing_says_nothing_of_it(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal())
     client.create_topic("orders", partitions=2)
     client.delete_topic("orders")
     assert run("topics", "create", "orders").err == "created persistent://public/default/orders\n"

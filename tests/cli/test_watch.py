@@ -120,21 +120,25 @@ def test_what_changed_besides_labels_is_shown_to_people_as_the_history_has_it(
     )
 
 
-def test_a_watch_that_may_not_read_the_history_goes_on_without_it(
+def test_a_watch_that_may_not_read_the_history_goes_on_without_it_and_asks_no_more(
     client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class OneChange(Told):
+    class Changes(Told):
         def __next__(self) -> Frame:
             super().__next__()
             return Modified(self.cursor, match(), {})
 
-    def refused(*_: object, **__: object) -> None:
+    asked: list[object] = []
+
+    def refused(name: object, **_: object) -> None:
+        asked.append(name)
         raise Forbidden("no")
 
     monkeypatch.setattr(client, "history", refused)
     output = Output(OutputFormat.TABLE, ColorMode.NEVER, is_quiet=False)
-    follow(cast(Any, SimpleNamespace(output=output, client=client)), cast(Any, OneChange(1)))
-    assert capsys.readouterr().out.endswith(f"MODIFIED  {ORDERS}  (labels as before)\n")
+    follow(cast(Any, SimpleNamespace(output=output, client=client)), cast(Any, Changes(2)))
+    assert capsys.readouterr().out.count(f"MODIFIED  {ORDERS}  (labels as before)\n") == 2
+    assert asked == [ORDERS]
 
 
 @pytest.mark.parametrize("words", [["watch", "--match", "**"], ["topics", "list", "-w"]])

@@ -199,19 +199,20 @@ async def test_a_doctor_warns_of_topics_that_are_gone_from_the_cluster(cluster: 
         ]
 
 
-async def test_a_doctor_does_not_look_for_topics_where_kafka_is_away_or_none_of_the_nodes_business(
-    cluster: WilfulCluster,
-) -> None:
+async def test_a_doctor_does_not_look_for_topics_that_are_none_of_the_nodes_business(cluster: WilfulCluster) -> None:
     async with told_of(cluster, adopts_only=True) as (rest, upkeep):
         await rest.done("PUT", NATIVE, {})
         await upkeep.run_once()
         assert (await rest.get("/api/v1/doctor"))["warnings"] == []
+
+
+async def test_a_doctor_that_asks_kafka_in_vain_does_not_call_the_node_well(cluster: WilfulCluster) -> None:
     async with told_of(cluster) as (rest, upkeep):
         await rest.done("PUT", NATIVE, {})
         await upkeep.run_once()
-        await cluster.delete("orders")
         cluster.is_reachable = False
-        assert (await rest.get("/api/v1/doctor"))["warnings"] == []
+        told = await rest.get("/api/v1/doctor")
+        assert (told["healthy"], len(told["problems"]), told["warnings"]) == (False, 1, [])
 
 
 async def test_a_doctor_warns_of_a_step_that_kafka_does_not_allow_until_it_does(cluster: WilfulCluster) -> None:

@@ -43,13 +43,14 @@ _MAX_LOOKED_AT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What can be rolled back: as it was given, its full name, its history, and what no rollback changes."""
+    """What can be rolled back: as it was given, its full name, its history, what no rollback changes or brings back."""
 
     given: str
     name: str
     ask: Callable[..., HistoryPage]
     roll_back: Callable[[str, str, ChangeOptions], Call[Written]]
     stays: str
+    lost: str
 
 
 def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
@@ -143,15 +144,15 @@ def _roll_back(session: Session, subject: _Subject, to: str, yes: bool) -> None:
 def _of_topic(session: Session, topic: str) -> _Subject:
     from topicfold.client import calls
 
-    stays = "partitions and grants"
-    return _Subject(topic, str(parse_topic(topic)), partial(session.client.history, topic), calls.roll_back, stays)
+    name, ask = str(parse_topic(topic)), partial(session.client.history, topic)
+    return _Subject(topic, name, ask, calls.roll_back, "partitions and grants", "message")
 
 
 def _of_namespace(session: Session, namespace: str) -> _Subject:
     from topicfold.client import calls
 
-    ask = partial(session.client.namespace_history, namespace)
-    return _Subject(namespace, parse_namespace(namespace), ask, calls.roll_back_namespace, "its topics and grants")
+    name, ask = parse_namespace(namespace), partial(session.client.namespace_history, namespace)
+    return _Subject(namespace, name, ask, calls.roll_back_namespace, "its topics and grants", "topic")
 
 
 def _entries(ask: Callable[..., HistoryPage], limit: int) -> tuple[list[HistoryEntry], str, bool]:
@@ -182,12 +183,12 @@ def _confirm(session: Session, subject: _Subject, to: str) -> str | None:
     entries, _, _ = _entries(subject.ask, _MAX_LOOKED_AT)
     undone = _after(entries, to)
     version = entries[len(undone)].offset if undone else to
-    if "://" in subject.name and any(entry.kind == "deleted" for entry in undone):
+    if any(entry.kind == "deleted" for entry in undone):
         for text in _restored(session, subject.name, version):
             session.output.detail(f"  {text}")
         question = (
             f"This makes {subject.given} as in version {to}, of before it was deleted; {subject.stays} stay, and no "
-            "message comes back."
+            f"{subject.lost} comes back."
         )
     else:
         for line in _lines(undone):
@@ -200,12 +201,14 @@ def _confirm(session: Session, subject: _Subject, to: str) -> str | None:
     return entries[0].etag if entries else None
 
 
-def _restored(session: Session, topic: str, version: int | str) -> Iterator[str]:
-    """Yield what a topic that was made anew gets back of an earlier life, a text for each member."""
+def _restored(session: Session, name: str, version: int | str) -> Iterator[str]:
+    """Yield what a topic or a namespace that was made anew gets back of an earlier life, a text for each member."""
     from topicfold.model.differences import part_differences
 
-    now, past = session.client.get_topic(topic), session.client.get_topic_at(topic, version)
-    for member in ("labels", "properties", "policies"):
+    client, is_topic = session.client, "://" in name
+    now = client.get_topic(name) if is_topic else client.get_namespace_record(name)
+    past = client.get_topic_at(name, version) if is_topic else client.get_namespace_record(name, at=version)
+    for member in (*(("labels",) if is_topic else ()), "properties", "policies"):
         for each in part_differences((member,), getattr(now, member), getattr(past, member)):
             yield _difference_text(*each.shown)
 

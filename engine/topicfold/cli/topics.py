@@ -307,7 +307,7 @@ def _create(session: Session, topic: str, partitions: int, labels: list[str] | N
     session.output.note(f"created {created.name}")
     if taken is not None:
         session.output.note(f"it took over the Kafka topic {taken}, which was there before, with its messages")
-    if not session.output.is_quiet and (version := _former_version(session, created.name)):
+    if not session.output.is_quiet and is_somebody_there() and (version := _former_version(session, created.name)):
         back = f"topicfold rollback --to {version} {argument(created.name)}"
         restores = f"a topic of that name was deleted before; {back} restores its labels, properties and policies"
         session.output.note(on_the_same_server(restores, session.config))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
@@ -25,7 +24,7 @@ from topicfold.cli.session import Session
 from topicfold.cli.silence import telling_of_lost_log
 from topicfold.cli.stdout_reader import ending_without_reader
 from topicfold.cli.tables import lined_up
-from topicfold.errors import InvalidRequest, TopicfoldError
+from topicfold.errors import Forbidden, InvalidRequest, TopicfoldError
 
 if TYPE_CHECKING:
     from topicfold.client import Added, Deleted, Frame, Modified, Watch
@@ -107,6 +106,7 @@ def follow(session: Session, frames: Watch) -> None:
     from topicfold.process.signals import interrupts_between_steps
 
     lines, has_begun, shown = Lines(), False, frames.cursor
+    untold: set[str] = set()
     most = _HELD_BACK if session.output.format is OutputFormat.TABLE else 0
     held: list[Frame] = []
     try:
@@ -119,7 +119,7 @@ def follow(session: Session, frames: Watch) -> None:
             for frame in frames:
                 hear()
                 # Not within the step: an interrupt does not wait for the answer.
-                otherwise = _changed_otherwise(session, frame)
+                otherwise = _changed_otherwise(session, frame, untold)
                 with step():
                     if isinstance(frame, Bookmark) and frame.is_initial and not has_begun:
                         session.output.note(NOTHING_YET)
@@ -144,21 +144,28 @@ def follow(session: Session, frames: Watch) -> None:
         raise
 
 
-def _changed_otherwise(session: Session, frame: Frame) -> str:
-    """Return what a change was that left the labels alone, "" where that is not for people, or not to be read."""
+def _changed_otherwise(session: Session, frame: Frame, untold: set[str]) -> str:
+    """Return what a change was that left the labels alone, "" where that is not for people, or not to be read.
+
+    Of topics whose history is refused, which are `untold`, it is asked once: the server's audit has each refusal.
+    """
     from topicfold.client import Modified
 
     if session.output.format is not OutputFormat.TABLE or not isinstance(frame, Modified):
         return ""
-    if label_changes(frame.old_labels, frame.topic.labels):
+    if frame.topic.name in untold or label_changes(frame.old_labels, frame.topic.labels):
         return ""
-    with suppress(TopicfoldError):
+    try:
         entry = _entry_of(session, frame.topic)
         if entry is None:
             # Another node than the one that told of it may lag behind.
             session.catch_up()
             entry = _entry_of(session, frame.topic)
         return ", ".join(change_texts(entry)) if entry else ""
+    except Forbidden:
+        untold.add(frame.topic.name)
+    except TopicfoldError:
+        pass
     return ""
 
 

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from topicfold import __version__
 from topicfold.errors import (
+    ClusterUnavailable,
     LevelUnsupported,
     LogUnavailable,
     SnapshotDamaged,
@@ -76,7 +77,13 @@ class Doctor:
                 problems.append(symptoms.damaged_past(error))
             except (SnapshotUnreadable, WrongSnapshot, LevelUnsupported) as error:
                 problems.append(problem_of(error))
-        apart = await self._apart(is_well=not problems)
+        apart: Mapping[str, int] = {}
+        try:
+            apart = await self._apart(is_well=not problems)
+        except ClusterUnavailable as error:
+            problems.append(problem_of(error))
+        except Wait:
+            pass  # The log does not answer right now: nothing is known of Kafka's topics.
         scrub = engine.scrubber.report
         diagnosis = Diagnosis(
             healthy=not problems,
@@ -141,14 +148,16 @@ class Doctor:
         return SnapshotDiagnosis(path=str(root), sequence=None, age_seconds=None), wrong
 
     async def _apart(self, *, is_well: bool) -> Mapping[str, int]:
-        """Return how many topics are otherwise in Kafka than recorded; looks for that only if the node `is_well`."""
+        """Return how many topics are otherwise in Kafka than recorded; looks for that only if the node `is_well`.
+
+        Raises:
+            ClusterUnavailable: Kafka does not answer, though it did before.
+            Wait: the log does not.
+        """
         upkeep = self.node.upkeep
         if upkeep is None:
             return {}
-        try:
-            return await upkeep.compared() if is_well else upkeep.followed
-        except Wait:
-            return {}
+        return await upkeep.compared() if is_well else upkeep.followed
 
     async def _is_trimmed(self) -> bool:
         """Return whether the log has lost its beginning, as far as it answers."""

@@ -63,7 +63,8 @@ def require_no_dry_run(request: Request) -> None:
         if re.sub("[-_]", "", name.lower()) == "dryrun":
             raise InvalidRequest(
                 f"query parameter {name[:80]!r}: there are no dry runs under /admin/v2",
-                hint="PUT, PATCH or DELETE a topic with dryRun=All under /api/v1, or leave it out to make the change.",
+                hint="PUT, PATCH or DELETE a topic, or PATCH a namespace, with dryRun=All under /api/v1;"
+                " or leave it out to make the change.",
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from topicfold.client.call import Answer, Call
+from topicfold.client.call import NO_JSON, Answer, Call
 from topicfold.client.calls import patch_topic, topic_in
 from topicfold.client.errors import AnswerLost, ServerUnreachable, UnexpectedAnswer
 from topicfold.client.transport.conversation import (
@@ -100,6 +100,14 @@ def test_the_next_node_is_asked_where_one_does_not_answer_or_is_not_ready() -> N
     talk = Talk(CHANGE, [NOT_READY, CUT, REFUSED, OK], others=("http://i", "http://j"))
     assert talk.finish() is OK
     assert [attempt.url for attempt in talk.attempts] == ["http://h", "http://i", "http://j", "http://h"]
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+@pytest.mark.parametrize("call", [READ, CHANGE])
+def test_the_next_node_is_asked_where_the_proxy_of_one_says_that_it_is_away(call: Call[Any], status: int) -> None:
+    talk = Talk(call, [Answer(status, {}, NO_JSON), OK], others=("http://i",))
+    assert talk.finish() is OK
+    assert [attempt.url for attempt in talk.attempts] == ["http://h", "http://i"]
 
 
 def test_a_node_that_only_refuses_is_asked_on() -> None:

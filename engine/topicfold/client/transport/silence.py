@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from topicfold.client.errors import AnswerLost, ServerUnreachable
-from topicfold.errors import NotReady, TopicfoldError
+from topicfold.errors import NotReady, TopicfoldError, Wait
 
 HUNG_UP = "it closed the connection"
 """The reason where a connection was closed instead of an answer."""
@@ -73,8 +73,12 @@ class Server:
         return replace(silence, url=silence.url or url) if self.others else silence
 
     def pass_over(self, url: str, error: TopicfoldError) -> None:
-        """Ask the next node from now on, if `error` says that the one at `url` is away or not ready."""
-        if self.others and self.url == url and isinstance(error, (ServerUnreachable, AnswerLost, NotReady)):
+        """Ask the next node from now on, if `error` says that the one at `url` is away or not ready.
+
+        A bare `Wait` is what the proxy in front of a node says of it.
+        """
+        is_away = isinstance(error, (ServerUnreachable, AnswerLost, NotReady)) or type(error) is Wait
+        if self.others and self.url == url and is_away:
             self.url, *others = (*self.others, url)
             self.others = tuple(others)
 
