@@ -15,8 +15,8 @@ import pytest
 from tests.compaction.logs import PARTITION, append, random_values, settings_of
 from tests.compaction.tables import rows, without
 from tests.compaction.trimming import BATCH, bounds, compact, grow, trimmed
-from topicfold.compaction import merging
 from topicfold.compaction import trim as trim_module
+from topicfold.compaction.delta import merging
 from topicfold.compaction.delta.merging import merge_small_files
 from topicfold.compaction.delta.tables import parts_now
 from topicfold.compaction.trim import Trimming
