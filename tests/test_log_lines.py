@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import select
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -149,6 +150,29 @@ def test_lines_that_nobody_reads_hold_nothing_up_and_are_counted_once_somebody_d
     assert {each["event"] for each in read} >= {"happened", "theirs 0"}
     assert (lost["event"], lost["lines"]) == ("log_lines_lost", 1_000 - len(read))
     assert later["event"] == "happened later"
+
+
+def test_a_line_of_several_pages_that_nobody_reads_holds_nothing_up_and_leaves_the_next_one_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log_lines, "_PATIENCE_SECONDS", 0.01)
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with open(writing, "w") as stream, open(reading, "rb", buffering=0) as reader:
+        configure_logging(stream)
+        log = structlog.get_logger("test")
+        telling = threading.Thread(
+            target=lambda: [log.warning("long", text=9_000 * "x") for _ in range(50)], daemon=True
+        )
+        telling.start()
+        telling.join(5)
+        assert not telling.is_alive()
+        *whole, _cut = (reader.readall() or b"").splitlines()
+        log.info("happened later")
+        _, lost, later = (reader.readall() or b"").splitlines()
+    assert {json.loads(each)["event"] for each in whole} == {"long"}
+    assert json.loads(lost)["lines"] == 50 - len(whole)
+    assert json.loads(later)["event"] == "happened later"
 
 
 def test_threads_that_wait_for_room_at_once_all_give_up(monkeypatch: pytest.MonkeyPatch) -> None:

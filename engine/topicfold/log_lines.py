@@ -8,6 +8,7 @@ import logging
 import math
 import select
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +24,8 @@ _SLOW_SECONDS = 1.0
 _PATIENCE_SECONDS = 1.0
 """For so long a line waits for room, if none did within `_PATIENT_EVERY_SECONDS`: a burst needs no more."""
 _PATIENT_EVERY_SECONDS = 60.0
+_PAGE_BYTES = 4096
+"""A pipe that has any room takes so much at once, and whole, whoever else writes to it."""
 
 
 def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -> None:
@@ -30,8 +33,8 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
 
     Those of other libraries too, from warnings on; warnings seldom, for whatever is sent that is no HTTP causes one.
     Tracebacks are plain: variables of a frame hold tokens and labels.
-    A line that cannot be written is lost: no work stops for a disk that is full, or a reader that has left or stands
-    still. Of the latter's, it is told how many they were once it reads again.
+    A line that cannot be written is lost, or cut short: no work stops for a disk that is full, or a reader that has
+    left or stands still. Of the latter's, it is told how many they were once it reads again.
     """
     stream = stream or sys.stderr
     lines = _Lines(stream)
@@ -90,38 +93,46 @@ def _escape_what_steers(
     }
 
 
-class _Lines(structlog.WriteLogger):
+class _Lines:
     """Writes lines; raises nothing of where they go, and next to never waits for whoever reads them.
 
-    A pipe that has any room takes 4 KiB without a wait; a longer line may have to be read first, and so may any on a
-    terminal whose other end is gone without having said so, as with a connection that was cut.
+    A line that is longer than a pipe has room for is cut short. Any may have to be read first on a terminal whose other
+    end is gone without having said so, as with a connection that was cut.
     """
 
     def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
+        self._stream = stream
         self._place: int | None = None
         with suppress(io.UnsupportedOperation):
             self._place = stream.fileno()
         self._patient_from = -math.inf
         self._lost = 0
+        self._is_cut = False
+        self._lock = threading.RLock()
 
     def msg(self, message: str) -> None:
         """Write a line if that is possible."""
-        if not self._has_room():
-            self._lost += 1
-            return
-        lost, self._lost = self._lost, 0
-        if lost:
-            _log.warning("log_lines_lost", lines=lost, reason="what reads the log stood still")
-        with suppress(OSError):
-            super().msg(message)
+        with self._lock:
+            if self._lost and self._has_room():
+                lost, self._lost = self._lost, 0
+                _log.warning("log_lines_lost", lines=lost, reason="what reads the log stood still")
+            line = "\n" * self._is_cut + message + "\n"
+            size = _PAGE_BYTES if line.isascii() else _PAGE_BYTES // 4
+            for start in range(0, len(line), size):
+                if not self._has_room():
+                    self._lost += 1
+                    self._is_cut = self._is_cut or start > 0
+                    return
+                with suppress(OSError):
+                    self._stream.write(line[start : start + size])
+                    self._stream.flush()
+            self._is_cut = False
 
     debug = info = warning = error = critical = write = msg
 
     def _has_room(self) -> bool:
         if self._place is None:
             return True
-        # One of its own each time: two threads must not wait with the same.
         room = select.poll()
         room.register(self._place, select.POLLOUT)
         if room.poll(0):

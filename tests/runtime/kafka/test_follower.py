@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 
 import pytest
@@ -53,6 +53,24 @@ async def test_new_topics_get_records_named_as_an_import_names_them(node: KafkaN
     assert node.record("acme/pay/bills") == TopicRecord(3)
     assert node.record("public/default/a..b") == TopicRecord(2, kafka_name="a..b")
     assert follower.counts == {"present": 3, "missing": 0, "fewer_partitions": 0, "not_adopted": 0}
+
+
+async def test_who_compares_at_once_does_so_one_after_another(
+    node: KafkaNode, follower: ClusterFollower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await node.cluster.create("orders", 1)
+    await follower.look()
+    await node.cluster.delete("orders")
+    listed, topics = [], node.cluster.topics
+
+    async def noted() -> Mapping[str, KafkaTopic]:
+        listed.append(asyncio.current_task())
+        return await topics()
+
+    monkeypatch.setattr(node.cluster, "topics", noted)
+    found = await asyncio.gather(follower.compare(), follower.compare())
+    assert found == [{"missing": 1, "fewer_partitions": 0}] * 2
+    assert listed[0] is listed[1] is not listed[2] is listed[3]
 
 
 async def test_internal_topics_and_the_log_get_none(node: KafkaNode, follower: ClusterFollower) -> None:

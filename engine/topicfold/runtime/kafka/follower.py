@@ -80,6 +80,7 @@ class ClusterFollower:
         self._writing = writing
         self._is_protected = is_protected
         self._told: dict[str, frozenset[str]] = {}
+        self._comparing = asyncio.Lock()
 
     async def look(self) -> None:
         """Bring the records in step with the cluster as it is.
@@ -108,14 +109,17 @@ class ClusterFollower:
     async def compare(self) -> Mapping[str, int]:
         """Return how many topics are `missing` in Kafka or have `fewer_partitions` there now; nothing is done about it.
 
+        One after another, since each lists all topics.
+
         Raises:
             ClusterUnavailable: it does not answer.
             Wait: the log does not.
         """
-        found = await self._look()
-        if found.missing:
-            await asyncio.sleep(CONFIRM_SECONDS)
-            found = await asyncio.to_thread(_confirmed, found, await self._look())
+        async with self._comparing:
+            found = await self._look()
+            if found.missing:
+                await asyncio.sleep(CONFIRM_SECONDS)
+                found = await asyncio.to_thread(_confirmed, found, await self._look())
         return {"missing": len(found.missing), "fewer_partitions": len(found.fewer)}
 
     async def _look(self) -> _Look:
