@@ -14,7 +14,7 @@ from topicfold.cli.completion import complete_versions
 from topicfold.cli.output import value_text
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
-from topicfold.model.names import parse_namespace, parse_topic
+from topicfold.model.names import is_topic, parse_namespace, parse_topic
 from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Maximum
 To = Annotated[
     str,
     typer.Option(
-        "--to",
-        metavar="VERSION",
-        help="A VERSION of the history, or an ETag.",
-        autocompletion=complete_versions,
+        "--to", metavar="VERSION", help="A VERSION of the history, or an ETag.", autocompletion=complete_versions
     ),
 ]
 
@@ -132,13 +129,19 @@ def _roll_back(session: Session, subject: _Subject, to: str, yes: bool) -> None:
     # It imports the table of policies, which other commands would import with this one.
     from topicfold.cli.retention_warning import warning_after
 
-    warning = warning_after(session, subject.name)
     changes = session.changes
-    if not yes and not changes.get("if_match") and is_somebody_there():
+    if yes or changes.get("if_match") or not is_somebody_there():
+        follows = warning_after(session, subject.name)
+    else:
         changes["if_match"] = _confirm(session, subject, to)
-        warning = lambda: ""  # noqa: E731 -- it was told before the question
+        follows = _told_before
     written = session.client.perform(subject.roll_back(subject.given, to, changes))
-    session.show_change("rolled back", subject.name, written, f"it was as in version {to} before", warning)
+    session.show_change("rolled back", subject.name, written, f"it was as in version {to} before", follows)
+
+
+def _told_before() -> str:
+    """Return what is left to say after a change that was asked about."""
+    return ""
 
 
 def _of_topic(session: Session, topic: str) -> _Subject:
@@ -205,10 +208,10 @@ def _restored(session: Session, name: str, version: int | str) -> Iterator[str]:
     """Yield what a topic or a namespace that was made anew gets back of an earlier life, a text for each member."""
     from topicfold.model.differences import part_differences
 
-    client, is_topic = session.client, "://" in name
-    now = client.get_topic(name) if is_topic else client.get_namespace_record(name)
-    past = client.get_topic_at(name, version) if is_topic else client.get_namespace_record(name, at=version)
-    for member in (*(("labels",) if is_topic else ()), "properties", "policies"):
+    client, has_labels = session.client, is_topic(name)
+    now = client.get_topic(name) if has_labels else client.get_namespace_record(name)
+    past = client.get_topic_at(name, version) if has_labels else client.get_namespace_record(name, at=version)
+    for member in (*(("labels",) if has_labels else ()), "properties", "policies"):
         for each in part_differences((member,), getattr(now, member), getattr(past, member)):
             yield _difference_text(*each.shown)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from topicfold.cli.steps import counted_by_kind
 from topicfold.errors import TopicfoldError, Wait
-from topicfold.model.names import NON_PERSISTENT
+from topicfold.model.names import NON_PERSISTENT, is_topic
 from topicfold.model.policy.changes import RETENTION
 from topicfold.model.policy.description import EnforcedBy
 from topicfold.model.policy.kafka_settings import COMPACTION, kafka_settings, keeps_less, lowers
@@ -59,7 +59,7 @@ def warning_before(session: Session, name: str, version: int | str, undone: Sequ
     """
     if name.startswith(f"{NON_PERSISTENT}://") or (undone and not any(map(_concerns_messages, undone))):
         return ""
-    if "://" not in name:
+    if not is_topic(name):
         return _UNTOLD
     try:
         now = session.client.effective(name)["policies"]
@@ -98,7 +98,7 @@ def _may_keep_less(step: Step) -> bool:
 
 def _settings(session: Session, name: str) -> dict[str, str]:
     """Return Kafka's settings that a topic or a namespace asks for, of those by which Kafka deletes messages."""
-    if "://" in name:
+    if is_topic(name):
         return _enforced(session.client.effective(name)["policies"])
     values = {policy: session.client.get_namespace_policy(name, policy) for policy in _DELETING}
     return _kafka_settings(values)

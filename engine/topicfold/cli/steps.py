@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from topicfold.cli.output import Output, value_text
+from topicfold.model.names import is_topic
 from topicfold.text.counting import counted
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ _NOTHING: Mapping[str, str] = {}
 
 def show_steps(output: Output, steps: Sequence[Step], problems: Mapping[str, str] = _NOTHING) -> None:
     """Print what is to be done, or was; `problems` are why it was not, by name: of those only machines are told."""
-    from topicfold.client.desired import is_topic
-
     data = [
         {
             "topic" if is_topic(step.name) else "namespace": step.name,
@@ -41,8 +40,6 @@ def counted_by_kind(names: Iterable[str]) -> str:
     >>> counted_by_kind(["acme/pay", "persistent://acme/pay/a"]), counted_by_kind([])
     ('1 namespace and 1 topic', '0 topics')
     """
-    from topicfold.client.desired import is_topic
-
     topics, namespaces = 0, 0
     for name in names:
         topics, namespaces = (topics + 1, namespaces) if is_topic(name) else (topics, namespaces + 1)

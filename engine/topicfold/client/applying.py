@@ -10,9 +10,9 @@ from topicfold.client.answers import Namespace, Topic, Written
 from topicfold.client.bulk import each_at_once, topics_in
 from topicfold.client.call import Call, tried
 from topicfold.client.client import Client
-from topicfold.client.desired import Desired, Step, is_topic, namespaces_of
+from topicfold.client.desired import Desired, Step, namespaces_of
 from topicfold.errors import FixRequest, InvalidName, Reread
-from topicfold.model.names import parse_topic
+from topicfold.model.names import is_topic, parse_topic
 
 _LOCAL, _SHADOWS = "local", "shadowTopics"
 

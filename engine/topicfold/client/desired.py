@@ -15,7 +15,7 @@ from topicfold.errors import Forbidden, InvalidPolicy
 from topicfold.model.differences import Difference, Path, part_differences
 from topicfold.model.kafka.adoption import stands_for
 from topicfold.model.merge_patch import patch_between
-from topicfold.model.names import parse_topic
+from topicfold.model.names import is_topic, parse_topic
 from topicfold.model.policy.resolve import Origin
 from topicfold.model.policy.values import Value, plain_value
 from topicfold.model.policy.whole import read_policies
@@ -59,11 +59,6 @@ class Step:
     body: Mapping[str, Any]
     differences: tuple[Difference, ...]
     problem: str = ""
-
-
-def is_topic(name: str) -> bool:
-    """Return whether a full name is a topic's; all others are those of namespaces."""
-    return "://" in name
 
 
 def namespaces_of(desired: Iterable[Desired]) -> list[str]:

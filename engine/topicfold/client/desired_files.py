@@ -30,13 +30,13 @@ from typing import Any, NoReturn
 import yaml
 
 from topicfold.client.answers import Namespace, Topic
-from topicfold.client.desired import LEVELS, NAMESPACE_POLICIES, SCOPES, Desired, is_topic, part_of
+from topicfold.client.desired import LEVELS, NAMESPACE_POLICIES, SCOPES, Desired, part_of
 from topicfold.client.strict_yaml import WrittenObject, read_documents, text_of, told
 from topicfold.client.yaml_text import yaml_of_members
 from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
 from topicfold.model.kafka.names import is_kafka_name
 from topicfold.model.labels import LabelRules, check_labels
-from topicfold.model.names import parse_namespace, parse_topic
+from topicfold.model.names import is_topic, parse_namespace, parse_topic
 from topicfold.model.policy.values import Value, kind_of, plain_value
 from topicfold.model.policy.whole import read_policies
 

@@ -25,7 +25,7 @@ from topicfold.enforcement.telling import Telling
 from topicfold.enforcement.touched import Touched
 from topicfold.enforcement.wishes import Unmet, Wish, Wishes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, NotFound, NotReady, TopicfoldError, Wait
-from topicfold.model.names import TopicName, recorded_topic
+from topicfold.model.names import TopicName, is_topic, recorded_topic
 from topicfold.model.policy.kafka_settings import sayings
 from topicfold.progress import Progress, Step, no_progress, no_step
 from topicfold.runtime.at_once import each_at_once
@@ -160,8 +160,8 @@ class Enforcer:
     async def _news(self) -> set[str]:
         """Return the topics whose wishes are others than when they were met last, or were met in a former life."""
         touched, ended = self._touched.take()
-        self._forget_topics_of({each for each in ended if "://" not in each})
-        names = {each for each in touched if "://" in each}
+        self._forget_topics_of({each for each in ended if not is_topic(each)})
+        names = {each for each in touched if is_topic(each)}
         for namespace in touched - names:
             names |= {str(each) for each in self._wishes.names_in(namespace)}
         news: set[str] = set()

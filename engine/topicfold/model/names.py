@@ -69,6 +69,15 @@ class TopicName(NamedTuple):
         return f"{self.domain}://{self.tenant}/{self.namespace_part}/{self.local}"
 
 
+def is_topic(name: str) -> bool:
+    """Return whether a full name is a topic's rather than a namespace's.
+
+    >>> is_topic("persistent://acme/pay/orders"), is_topic("acme/pay")
+    (True, False)
+    """
+    return "://" in name
+
+
 def topic_of_key(namespace: str, key: str) -> str:
     """Return the full name of the topic with this `key` in `namespace` (see `TopicName.key`)."""
     domain, separator, local = key.partition("://")
